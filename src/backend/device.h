@@ -170,6 +170,9 @@ class Device {
   // True when the host may access device memory directly, so that core may run small copies inline.
   virtual bool hostAddressable() const = 0;
   // Before the host itself touches memory of the device that may be mapped or imported.
+  // Whether a launch does it, as it does what kernels do: then it may be prepared with launches (prepared_launches.h).
+  virtual bool isLaunch(const copy::Shape&) const { return false; }
+  virtual bool isLaunch(const copy::Fill&) const { return false; }
   virtual void showToHost(const void* /*start*/, size_t /*bytes*/) {}
   // Page-locked memory of ours and what virtual memory management maps, for devices that reach it by themselves: from
   // when it is there until just before it goes, which may be piecemeal.

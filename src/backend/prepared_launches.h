@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <variant>
 
 #include "backend/command.h"
 
@@ -13,12 +14,13 @@ class PreparedLaunches {
   virtual ~PreparedLaunches() = default;
 };
 
-// One of them. They stand by section, and in a section by chain: each of a chain but the first follows the one before
-// it, chains run side by side, and a section begins when the one before it has ended.
-struct ChainedLaunch {
-  LaunchCommand launch;  // without a level; `early` is of its chain
-  uint32_t section = 0;  // counted up
-  bool follows = false;  // the launch just before it
+// One of them, or a fill or copy that is done by a launch (Device::isLaunch). They stand by section, and in a section
+// by chain: each of a chain but the first follows the one before it, chains run side by side, and a section begins when
+// the one before it has ended.
+struct ChainedWork {
+  std::variant<LaunchCommand, FillCommand, CopyCommand> work;  // launches without a level; `early` is of their chain
+  uint32_t section = 0;                                        // counted up
+  bool follows = false;                                        // the one just before it
 };
 
 }  // namespace vg::backend

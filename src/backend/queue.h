@@ -29,7 +29,7 @@ class Queue {
   virtual bool tryInline(const Command&) { return false; }
   // Makes launches of one context ready, to be sent as one PreparedCommand. Null: nothing is won by that, or it cannot
   // be done now.
-  virtual std::unique_ptr<PreparedLaunches> prepare(std::span<const ChainedLaunch>) { return nullptr; }
+  virtual std::unique_ptr<PreparedLaunches> prepare(std::span<const ChainedWork>) { return nullptr; }
   // Whether a PreparedCommand of them, which a queue of this device has made, may be given to this queue now.
   virtual bool sends(const PreparedLaunches&) const { return false; }
   // As in Device::createQueue, of what is scheduled from now on.

@@ -47,6 +47,8 @@ class GpuDevice final : public Device {
   void* textureOwner(uint64_t handle) const override;
   void removeTexture(uint64_t handle) noexcept override;
   bool hostAddressable() const override { return false; }
+  bool isLaunch(const copy::Shape& shape) const override { return transfer_.route(shape).way == Transfer::Way::Kernel; }
+  bool isLaunch(const copy::Fill& fill) const override { return transfer_.route(fill).way == Transfer::Way::Kernel; }
   void showToHost(const void* start, size_t bytes) override {
     memory_.showToHost(static_cast<const std::byte*>(start), bytes);
   }

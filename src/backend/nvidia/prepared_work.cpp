@@ -10,12 +10,12 @@ uint64_t PreparedWork::localBytes() const {
   return bytes;
 }
 
-const GpuKernel& PreparedWork::kernelAt(uint64_t address) const {
+const GpuKernel* PreparedWork::kernelAt(uint64_t address) const {
   const auto found = std::find_if(kernels.begin(), kernels.end(), [&](const GpuKernel* kernel) {
     const KernelCode code = kernel->code();
     return address - code.program < code.programBytes;
   });
-  return found == kernels.end() ? *kernels.front() : **found;
+  return found == kernels.end() ? nullptr : *found;
 }
 
 }  // namespace vg::backend::nvidia

@@ -1,4 +1,5 @@
-// What a queue has prepared of a graph: the grids, and what was decided about them for queues of this kind.
+// What a queue has prepared of a graph: the grids of its kernels, and of fills and copies that kernels of ours do, and
+// what was decided about them for queues of this kind.
 #pragma once
 
 #include <array>
@@ -27,8 +28,8 @@ struct PreparedWork final : PreparedLaunches {
   // Of all kernels, a thread: what they were given follows the stack's size.
   uint64_t localBytes() const;
   uint64_t preparedLocalBytes = 0;
-  // Whose code is at this address, which may be any; else the first.
-  const GpuKernel& kernelAt(uint64_t address) const;
+  // Whose code is at this address, which may be any; null: one of ours, or nobody's.
+  const GpuKernel* kernelAt(uint64_t address) const;
 };
 
 }  // namespace vg::backend::nvidia

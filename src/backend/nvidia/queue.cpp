@@ -49,7 +49,7 @@ class GpuQueue::Work final : public SerialWork {
     const Command launch = command;
     return send(std::span(&launch, 1), done, Patience::None);
   }
-  std::unique_ptr<PreparedLaunches> prepare(std::span<const ChainedLaunch> launches) const {
+  std::unique_ptr<PreparedLaunches> prepare(std::span<const ChainedWork> launches) const {
     return sent_->prepare(launches);
   }
   bool sends(const PreparedLaunches& launches) const { return sent_->sends(launches); }
@@ -153,7 +153,7 @@ bool GpuQueue::launchAtOnce(const LaunchCommand& command, Point done) noexcept {
   return work_->launchAtOnce(command, done);
 }
 bool GpuQueue::idle() const { return work_->idleAll(); }
-std::unique_ptr<PreparedLaunches> GpuQueue::prepare(std::span<const ChainedLaunch> launches) {
+std::unique_ptr<PreparedLaunches> GpuQueue::prepare(std::span<const ChainedWork> launches) {
   return work_->prepare(launches);
 }
 bool GpuQueue::sends(const PreparedLaunches& launches) const { return work_->sends(launches); }

@@ -22,7 +22,7 @@ class GpuQueue final : public Queue {
   bool launchAtOnce(const LaunchCommand& command, Point done) noexcept;
   bool idle() const override;
   bool tryInline(const Command& command) noexcept override;
-  std::unique_ptr<PreparedLaunches> prepare(std::span<const ChainedLaunch> launches) override;
+  std::unique_ptr<PreparedLaunches> prepare(std::span<const ChainedWork> launches) override;
   bool sends(const PreparedLaunches& launches) const override;
   void setPriority(int priority) override;
 

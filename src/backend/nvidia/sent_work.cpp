@@ -29,7 +29,7 @@ FaultSink* SentWork::faultsOf(const Ending& ending) {
 
 // `instruction`: where one stopped, or 0. Null: it is no kernel.
 const GpuKernel* SentWork::kernelOf(const Ending& ending, uint64_t instruction) {
-  if (const auto* prepared = std::get_if<SentPrepared>(&ending)) return &prepared->work->kernelAt(instruction);
+  if (const auto* prepared = std::get_if<SentPrepared>(&ending)) return prepared->work->kernelAt(instruction);
   const auto* const launch = std::get_if<SentLaunch>(&ending);
   return launch ? &static_cast<const GpuKernel&>(*launch->record->kernel) : nullptr;
 }
@@ -313,7 +313,8 @@ void SentWork::reportFirstFault(const Entry& entry, CUresult error, FaultSink& f
   if (fault.instruction && parts_.holdsTrap(fault.instruction)) fault = {CUDA_ERROR_LAUNCH_FAILED, "it met a trap"};
   if (!byEngine && channel.keptOthersWaiting()) fault.what = kKeptOthersWaiting;
   const GpuKernel* const kernel = kernelOf(entry.ending, fault.instruction);
-  const std::string name = kernel ? "kernel " + kernel->name() : "a copy";
+  const bool ofGraph = std::holds_alternative<SentPrepared>(entry.ending);
+  const std::string name = kernel ? "kernel " + kernel->name() : ofGraph ? "a kernel of a graph" : "a copy";
   VG_LOG(Error, "%s was stopped by a fault%s%s (%s)", name.c_str(), fault.what.empty() ? "" : ": ", fault.what.c_str(),
          channel.describe().c_str());
   if (assertionFailed(entry.ending))

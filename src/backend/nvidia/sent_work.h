@@ -35,7 +35,7 @@ class SentWork final : public Watched, public std::enable_shared_from_this<SentW
   // The same of as many of them as go together; answers how many. `done` is for the last of all.
   size_t take(std::span<const Command> commands, Point done, Patience patience);
   // As Queue has them. Any thread.
-  std::unique_ptr<PreparedLaunches> prepare(std::span<const ChainedLaunch> launches) const {
+  std::unique_ptr<PreparedLaunches> prepare(std::span<const ChainedWork> launches) const {
     return sender_.prepare(launches);
   }
   bool sends(const PreparedLaunches& launches) const {

@@ -103,28 +103,54 @@ static bool mayBePrepared(const LaunchRecord& record) {
   return !record.node && !record.shape.cooperative && !kernel.requests() && !kernel.namesTextures();
 }
 
-std::unique_ptr<PreparedWork> WorkSender::prepare(std::span<const ChainedLaunch> launches) const {
-  if (parts_.launchLimit()) return nullptr;  // each is watched by itself
-  auto work = std::make_unique<PreparedWork>();
-  std::deque<Prepared> prepared;
+// Items of PreparedGrids, and what they point to.
+struct ItemList {
+  std::deque<std::pair<KernelCode, Grid>> launches;
+  std::deque<VideoKernels::Work> boxes;
   std::vector<PreparedGrids::Item> items;
-  for (const ChainedLaunch& one : launches) {
-    const LaunchRecord& record = *one.launch.record;
-    if (!mayBePrepared(record)) return nullptr;
-    const auto& kernel = static_cast<const GpuKernel&>(*record.kernel);
-    const Prepared& now = prepared.emplace_back(Prepared{kernel.code(), gridOf(record), {}});
-    items.push_back(
-        {{now.code, now.grid, record.parameters, kernel.parameterBytes()}, one.section, one.follows, one.launch.early});
-    work->kernels.push_back(&kernel);
+};
+
+bool WorkSender::addItem(const LaunchCommand& launch, ItemList& list, PreparedWork& work) const {
+  const LaunchRecord& record = *launch.record;
+  if (!mayBePrepared(record)) return false;
+  const auto& kernel = static_cast<const GpuKernel&>(*record.kernel);
+  const auto& [code, grid] = list.launches.emplace_back(kernel.code(), gridOf(record));
+  list.items.push_back({{code, grid, record.parameters, kernel.parameterBytes()}, 0, false, launch.early});
+  work.kernels.push_back(&kernel);
+  return true;
+}
+
+template <class Box>
+bool WorkSender::addBox(const Box& box, ItemList& list) const {
+  if (parts_.transfer().route(box).way != Transfer::Way::Kernel) return false;
+  Result<VideoKernels::Work> work = parts_.transfer().kernelFor(box);
+  if (!work.ok()) return false;
+  const VideoKernels::Work& kept = list.boxes.emplace_back(std::move(work).value());
+  list.items.push_back({{kept.code, kept.grid, kept.parameters.data(), kept.bytes}});
+  return true;
+}
+
+std::unique_ptr<PreparedWork> WorkSender::prepare(std::span<const ChainedWork> all) const {
+  Result<ComputeEngine&> engine = parts_.compute();
+  if (!engine.ok() || parts_.launchLimit()) return nullptr;  // under a limit each is watched by itself
+  auto work = std::make_unique<PreparedWork>();
+  ItemList list;
+  for (const ChainedWork& one : all) {
+    const auto* const launch = std::get_if<LaunchCommand>(&one.work);
+    const auto* const fill = std::get_if<FillCommand>(&one.work);
+    const bool added = launch ? addItem(*launch, list, *work)
+                       : fill ? addBox(fill->fill, list)
+                              : addBox(std::get<CopyCommand>(one.work).shape, list);
+    if (!added) return nullptr;
+    list.items.back().section = one.section;
+    list.items.back().follows = one.follows;
   }
   std::sort(work->kernels.begin(), work->kernels.end());
   work->kernels.erase(std::unique(work->kernels.begin(), work->kernels.end()), work->kernels.end());
-  work->urgent = prepared.front().grid.urgency > 0;
+  work->urgent = list.items.front().contents.grid.urgency > 0;
   work->queue = traits();
   work->preparedLocalBytes = work->localBytes();
-  Result<ComputeEngine&> engine = parts_.compute();
-  if (!engine.ok()) return nullptr;
-  Result<std::unique_ptr<PreparedGrids>> grids = engine->prepare(items);
+  Result<std::unique_ptr<PreparedGrids>> grids = engine->prepare(list.items);
   if (!grids.ok()) return nullptr;
   work->grids = std::move(grids).value();
   return work;

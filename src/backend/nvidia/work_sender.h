@@ -21,6 +21,8 @@
 
 namespace vg::backend::nvidia {
 
+struct ItemList;
+
 class WorkSender {
  public:
   // `disabledTpcs` as in Grid, of all kernels.
@@ -40,7 +42,7 @@ class WorkSender {
   // `stamped` (may be null, only for one launch): set to the submission whose Channel::beginning() is that of the work.
   Result<Sent> send(std::span<const Command> launches, const ParentGrid* parent, Room room, uint64_t* stamped);
   // Null: they cannot be prepared. Any thread.
-  std::unique_ptr<PreparedWork> prepare(std::span<const ChainedLaunch> launches) const;
+  std::unique_ptr<PreparedWork> prepare(std::span<const ChainedWork> all) const;
   bool sends(const PreparedWork& work) const;
   // A run of them; as send() of launches.
   Result<Submission> send(PreparedWork& work, FaultSink& faults, Room room);
@@ -67,6 +69,9 @@ class WorkSender {
   Result<Sent> launch(std::span<const Command> launches, const ParentGrid* parent, Room room, bool stamped);
   ComputeEngine::Launch prepare(const Command& launch, const ParentGrid* parent, Prepared& prepared, Room room) const;
   Grid gridOf(const LaunchRecord& record) const;
+  bool addItem(const LaunchCommand& launch, ItemList& list, PreparedWork& work) const;
+  template <class Box>
+  bool addBox(const Box& box, ItemList& list) const;
   Result<Submission> launch(PreparedWork& work, Room room);
   QueueTraits traits() const { return {urgency_.load(std::memory_order_relaxed), disabledTpcs_}; }
   template <class Box>

@@ -31,7 +31,8 @@ std::vector<const GraphNode*> followedBy(const GraphNode& node, const ChainPlace
   return all;
 }
 
-ChainPlaces chainsOf(std::span<GraphNode* const> run, uint32_t number) {
+// Adds those of a run.
+void addChains(std::span<GraphNode* const> run, uint32_t number, ChainPlaces& all) {
   ChainPlaces places;
   std::unordered_map<const GraphNode*, uint32_t> followers;
   for (const GraphNode* node : run) places.emplace(node, ChainPlace{number});
@@ -49,36 +50,54 @@ ChainPlaces chainsOf(std::span<GraphNode* const> run, uint32_t number) {
     for (const GraphNode* one : before) place.section = std::max(place.section, places.at(one).section + 1);
     place.chain = chains++;
   }
-  return places;
+  all.merge(places);
+}
+
+// What `is` says of neighbours, in pieces of those that are alike: visit(piece, is).
+template <class Is, class Visit>
+void eachPiece(std::span<GraphNode*> order, Is is, Visit visit) {
+  for (size_t i = 0; i < order.size();) {
+    size_t end = i + 1;
+    const bool first = is(*order[i]);
+    while (end < order.size() && is(*order[end]) == first) ++end;
+    visit(order.subspan(i, end - i), first);
+    i = end;
+  }
 }
 
 // Kernels alone, one behind the other in an order that keeps every edge.
-void placeRun(std::span<GraphNode*> run, PlaceNumbers& last, std::vector<PlacedNode>& placed) {
+void placeRun(std::span<GraphNode*> run, uint32_t& last, std::vector<PlacedNode>& placed) {
   const auto depths = depthsOf(run);
-  const ChainPlaces chains = chainsOf(run, run.empty() ? 0 : ++last.run);
   const auto depth = [&](const GraphNode* node) { return depths.at(node); };
   std::stable_sort(run.begin(), run.end(), [&](const GraphNode* a, const GraphNode* b) { return depth(a) < depth(b); });
   for (size_t i = 0; i < run.size();) {
     size_t end = i + 1;
     while (end < run.size() && depth(run[end]) == depth(run[i])) ++end;
-    const uint32_t level = end - i > 1 ? ++last.level : 0;
-    for (; i < end; ++i) placed.push_back({run[i], level, chains.at(run[i])});
+    const uint32_t level = end - i > 1 ? ++last : 0;
+    for (; i < end; ++i) placed.push_back({run[i], level});
   }
 }
 
 }  // namespace
 
-std::vector<PlacedNode> inLevels(const Graph& graph, PlaceNumbers& last) {
+std::vector<PlacedNode> inLevels(const Graph& graph, PlaceNumbers& last,
+                                 const std::function<bool(const GraphNode&)>& goesAsKernel) {
   std::vector<GraphNode*> order = graph.sorted();
+  const auto isKernel = [](const GraphNode& node) { return node.as<KernelNode>() != nullptr; };
+  ChainPlaces chains;
+  eachPiece(
+      order, [&](const GraphNode& node) { return isKernel(node) || goesAsKernel(node); },
+      [&](std::span<GraphNode*> run, bool are) {
+        if (are) addChains(run, ++last.run, chains);
+      });
   std::vector<PlacedNode> placed;
   placed.reserve(order.size());
-  for (size_t i = 0; i < order.size();) {
-    size_t end = i;
-    while (end < order.size() && order[end]->as<KernelNode>()) ++end;
-    placeRun(std::span(order).subspan(i, end - i), last, placed);
-    if (end < order.size()) placed.push_back({order[end++]});
-    i = end;
-  }
+  eachPiece(order, isKernel, [&](std::span<GraphNode*> run, bool are) {
+    if (are) return placeRun(run, last.level, placed);
+    for (GraphNode* node : run) placed.push_back({node});
+  });
+  for (PlacedNode& one : placed)
+    if (const auto found = chains.find(one.node); found != chains.end()) one.chain = found->second;
   return placed;
 }
 

@@ -223,12 +223,25 @@ const GraphNode* beginsBy(const GraphNode& node) {
 
 }  // namespace
 
+// A fill or copy in one context's device memory.
+static bool goesAsKernel(const GraphNode& node, Device& device) {
+  if (const auto* set = node.as<work::Fill>()) {
+    Result<memory::DescribedFill> fill = memory::describe(device, set->rows);
+    return fill.ok() && device.backend().isLaunch(fill->fill);
+  }
+  const auto* const copy = node.as<work::Copy>();
+  if (!copy) return false;
+  Result<memory::DescribedCopy> described = memory::describe(copy->box);
+  return described.ok() && !described->paged && device.backend().isLaunch(described->shape);
+}
+
 CUresult GraphPlan::append(const Graph& graph, const std::unordered_map<uint64_t, bool>& disabled,
                            GraphNode** culprit) {
   steps_.reserve(steps_.size() + graph.nodes().size());
   stepOf_.reserve(stepOf_.size() + graph.nodes().size());
   const GraphNode* before = nullptr;
-  for (const auto& [node, level, chain] : inLevels(graph, placed_)) {
+  const auto asKernel = [&](const GraphNode& node) { return goesAsKernel(node, context_.device()); };
+  for (const auto& [node, level, chain] : inLevels(graph, placed_, asKernel)) {
     const GraphNode* const behind = std::exchange(before, node);
     if (const auto* child = node->as<ChildNode>()) {
       VG_CHECK(append(*child->graph, disabled, culprit));
@@ -350,38 +363,49 @@ bool mayBeginEarly(const std::vector<Step>& steps, const std::vector<StepOrder>&
   return before && &before->context.context->device() == &device;
 }
 
-// Kernels of one context among steps [first, last), chain by chain; empty: there are others.
-std::vector<backend::ChainedLaunch> chained(std::vector<Step>& steps, const std::vector<StepOrder>& order, size_t first,
-                                            size_t last) {
+// What goes as a kernel, in this context; null where another has it, or nothing is to be done.
+std::optional<backend::ChainedWork> workOf(Step& step, const StepOrder& place, Context& context) {
+  backend::ChainedWork work{{}, place.chain.section, place.chain.follows};
+  if (auto* const kernel = std::get_if<KernelStep>(&step)) {
+    if (kernel->context.context != &context) return std::nullopt;
+    work.work = backend::LaunchCommand{&kernel->record, &context, 0, 0, place.earlyInChain};
+  } else if (const auto* const fill = std::get_if<FillStep>(&step)) {
+    work.work = backend::FillCommand{fill->fill, &context};
+  } else if (const auto* const copy = std::get_if<CopyStep>(&step)) {
+    work.work = backend::CopyCommand{copy->shape, &context};
+  } else {
+    return std::nullopt;
+  }
+  return work;
+}
+
+// Steps [first, last), chain by chain; empty: some of them cannot be prepared.
+std::vector<backend::ChainedWork> chained(std::vector<Step>& steps, const std::vector<StepOrder>& order, size_t first,
+                                          size_t last, Context& context) {
   std::vector<size_t> indices;
   for (size_t i = first; i < last; ++i) indices.push_back(i);
   std::stable_sort(indices.begin(), indices.end(), [&](size_t a, size_t b) {
     const ChainPlace &x = order[a].chain, &y = order[b].chain;
     return std::pair(x.section, x.chain) < std::pair(y.section, y.chain);
   });
-  std::vector<backend::ChainedLaunch> launches;
-  for (size_t k = 0; k < indices.size(); ++k) {
-    auto* const kernel = std::get_if<KernelStep>(&steps[indices[k]]);
-    if (!kernel || kernel->context.context != std::get<KernelStep>(steps[indices[0]]).context.context) return {};
-    const StepOrder& place = order[indices[k]];
-    launches.push_back({{&kernel->record, kernel->context.context, 0, 0, place.earlyInChain},
-                        place.chain.section,
-                        place.chain.follows});
+  std::vector<backend::ChainedWork> all;
+  for (const size_t i : indices) {
+    std::optional<backend::ChainedWork> work = workOf(steps[i], order[i], context);
+    if (!work) return {};
+    all.push_back(*work);
   }
-  return launches;
+  return all;
 }
 
 // Those that are long enough to be worth it.
-std::vector<PreparedRun> runsOf(std::vector<Step>& steps, const std::vector<StepOrder>& order, const Device& device) {
+std::vector<PreparedRun> runsOf(std::vector<Step>& steps, const std::vector<StepOrder>& order, Context& context) {
   constexpr size_t kFewest = 4;
   std::vector<PreparedRun> runs;
   for (size_t first = 0, last = 0; first < steps.size(); first = last) {
     for (last = first + 1; last < steps.size() && order[last].chain.run == order[first].chain.run;) ++last;
     if (!order[first].chain.run || last - first < kFewest) continue;
-    std::vector<backend::ChainedLaunch> launches = chained(steps, order, first, last);
-    const auto* const kernel = std::get_if<KernelStep>(&steps[first]);
-    if (launches.empty() || &kernel->context.context->device() != &device) continue;
-    runs.emplace_back(first, last, std::move(launches));
+    std::vector<backend::ChainedWork> work = chained(steps, order, first, last, context);
+    if (!work.empty()) runs.emplace_back(first, last, std::move(work));
   }
   return runs;
 }
@@ -390,7 +414,7 @@ std::vector<PreparedRun> runsOf(std::vector<Step>& steps, const std::vector<Step
 
 void GraphPlan::cut() {
   pieces_.clear();
-  runs_ = runsOf(steps_, order_, context_.device());
+  runs_ = runsOf(steps_, order_, context_);
   bytes_ = 0;
   for (size_t i = 0; i < steps_.size(); ++i) {
     if (const auto* copy = std::get_if<CopyStep>(&steps_[i])) bytes_ += copy->shape.bytes();
@@ -568,7 +592,7 @@ CUresult GraphPlan::addPieces(Stream& stream, std::vector<backend::Command>& com
     if (piece.first < done) continue;
     PreparedRun* const run = prepared ? runAt(runs_, piece.first) : nullptr;
     if (backend::PreparedLaunches* const launches = run ? run->readyFor(stream.queue(), shared()) : nullptr) {
-      commands.push_back(backend::PreparedCommand{launches, run->faults()});
+      commands.push_back(backend::PreparedCommand{launches, &context_});
       done = run->last();
     } else if (piece.together) {
       commands.push_back(backend::HostCall{runPiece, &piece});

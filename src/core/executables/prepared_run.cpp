@@ -11,7 +11,7 @@ backend::PreparedLaunches* PreparedRun::readyFor(backend::Queue& queue, bool bus
   asked_ = true;
   if ((first && !soon) || (prepared_ && busy)) return nullptr;
   prepared_.reset();
-  prepared_ = queue.prepare(launches_);
+  prepared_ = queue.prepare(work_);
   refused_ = !prepared_;
   return prepared_.get();
 }

@@ -1,4 +1,5 @@
-// Kernels of a plan with nothing else between them, which a device may have made ready to be run by one command.
+// Kernels of a plan, and what goes as one, with nothing else between them, which a device may have made ready to be run
+// by one command.
 #pragma once
 
 #include <cstddef>
@@ -15,21 +16,19 @@ namespace vg::core {
 
 class PreparedRun {
  public:
-  // Steps [first, last) of the plan; `launches` point to what stays as long.
-  PreparedRun(size_t first, size_t last, std::vector<backend::ChainedLaunch> launches)
-      : first_(first), last_(last), launches_(std::move(launches)) {}
+  // Steps [first, last) of the plan; `work` points to what stays as long.
+  PreparedRun(size_t first, size_t last, std::vector<backend::ChainedWork> work)
+      : first_(first), last_(last), work_(std::move(work)) {}
 
   size_t first() const { return first_; }
   size_t last() const { return last_; }
   // What may be given to the queue in place of the launches; null: give them. `busy`: it may be under way. They are
   // made ready when they run the second time, as to do that takes longer than a run; `soon`: now.
   backend::PreparedLaunches* readyFor(backend::Queue& queue, bool busy, bool soon = false);
-  // Who is told of faults.
-  backend::FaultSink* faults() const { return launches_.front().launch.faults; }
 
  private:
   size_t first_, last_;
-  std::vector<backend::ChainedLaunch> launches_;
+  std::vector<backend::ChainedWork> work_;
   std::unique_ptr<backend::PreparedLaunches> prepared_;
   bool asked_ = false, refused_ = false;
 };

@@ -29,11 +29,14 @@ struct GraphLevels : ::testing::Test {
     return found == order.end() ? nullptr : &*found;
   }
   uint32_t level(const GraphNode* node) { return placed(node)->level; }
-  void arrange() { order = inLevels(graph, last); }
+  void arrange() {
+    order = inLevels(graph, last, [this](const GraphNode& node) { return node.as<EmptyNode>() && emptyIsKernel; });
+  }
 
   const graphs::Lock lock;
   Graph& graph = graphs::create();
   PlaceNumbers last;
+  bool emptyIsKernel = false;
   std::vector<PlacedNode> order;
 };
 
@@ -115,6 +118,22 @@ TEST_F(GraphLevels, ChainsBeginWhereThereIsMoreThanOneWay) {
   EXPECT_TRUE(chain(last).follows);
   EXPECT_EQ(chain(last).chain, chain(bottom).chain);
   for (const PlacedNode& one : order) EXPECT_EQ(one.chain.run, 1u);
+}
+
+// Levels are of kernels alone; chains reach past what goes as one.
+TEST_F(GraphLevels, ChainsReachPastWhatGoesAsAKernel) {
+  GraphNode* const first = kernel();
+  GraphNode* const fill = add(EmptyNode{}, {first});
+  GraphNode* const second = kernel({fill});
+  arrange();
+  EXPECT_EQ(placed(fill)->chain.run, 0u);
+  EXPECT_NE(placed(first)->chain.run, placed(second)->chain.run);
+  emptyIsKernel = true;
+  arrange();
+  EXPECT_EQ(placed(first)->chain.run, placed(second)->chain.run);
+  EXPECT_TRUE(placed(fill)->chain.follows);
+  EXPECT_TRUE(placed(second)->chain.follows);
+  EXPECT_EQ(level(first), 0u);
 }
 
 // Whatever the graph, those of a section follow none of it but by their chains, and all else that they follow is of an

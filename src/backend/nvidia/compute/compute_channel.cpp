@@ -198,6 +198,7 @@ Result<ComputeChannel::Sent> ComputeChannel::sendSideBySide(Push& push, std::spa
 Result<Submission> ComputeChannel::launch(PreparedGrids& grids, std::span<const Submission> after, Room room) {
   if (room == Room::Now && !channel_.hasRoom(grids.parts())) return CUDA_ERROR_NOT_READY;
   VG_TRY(Push push, channel_.begin());
+  codeIsNew_ |= grids.isNew();
   beginWork(push, after, grids.first());
   VG_CHECK(grids.send(channel_, push, host::Meanwhile::Stay));
   lastGrid_ = 0;

@@ -36,9 +36,9 @@ class Words {
   std::byte* const bank_;
 };
 
-void setBank(Qmd& descriptor, unsigned bank, uint64_t address, uint32_t bytes) {
+void setBank(Qmd& descriptor, unsigned bank, uint64_t address, uint32_t bytes, bool invalidates) {
   descriptor.set(qmd::bankValid(bank), 1);
-  descriptor.set(qmd::bankInvalidate(bank), 1);
+  descriptor.set(qmd::bankInvalidate(bank), invalidates);
   descriptor.set(qmd::bankAddressLow(bank), static_cast<uint32_t>(address >> 6));
   descriptor.set(qmd::bankAddressHigh(bank), static_cast<uint32_t>(address >> 38));
   descriptor.set(qmd::bankSize(bank), (bytes + 15) / 16);
@@ -55,11 +55,11 @@ void setShared(Qmd& descriptor, const Generation& generation, const KernelCode& 
 }
 
 // All that the caches may hold may have changed; code has not, but after a load (ComputeChannel).
-void setInvalidations(Qmd& descriptor) {
-  for (const Qmd::Field field :
-       {qmd::kInvalidateTextureHeader, qmd::kInvalidateTextureSampler, qmd::kInvalidateTextureData,
-        qmd::kInvalidateShaderData, qmd::kInvalidateShaderConstant})
+void setInvalidations(Qmd& descriptor, bool ofConstants) {
+  for (const Qmd::Field field : {qmd::kInvalidateTextureHeader, qmd::kInvalidateTextureSampler,
+                                 qmd::kInvalidateTextureData, qmd::kInvalidateShaderData})
     descriptor.set(field, 1);
+  descriptor.set(qmd::kInvalidateShaderConstant, ofConstants);
 }
 
 // Without a barrier of its own: kMembarType has made all that the grid wrote visible by then.
@@ -207,7 +207,7 @@ Qmd describe(const Generation& generation, const KernelCode& code, const Grid& g
   d.set(qmd::kGroup, Grid::kUrgencies - 1 - std::min(grid.urgency, Grid::kUrgencies - 1));
   setGrid(d, grid);
   setPlaces(d, grid);
-  setInvalidations(d);
+  setInvalidations(d, !end.keepsConstants);
   setShared(d, generation, code, grid);
   d.set(qmd::kLocalHighSize, code.localBytes ? roundUp(code.localBytes + kLocalReserve, 16) : 0);
   d.set(qmd::kBlockWidth, grid.threads[0]);
@@ -222,11 +222,11 @@ Qmd describe(const Generation& generation, const KernelCode& code, const Grid& g
   if (end.host) setRelease(d, 1, end.host, end.number, true);
   if (end.next) setNext(d, end.next);
   setLatches(d, end);
-  setBank(d, 0, bank0, code.bank0Bytes);
+  setBank(d, 0, bank0, code.bank0Bytes, !end.keepsConstants);
   d.set(qmd::bankPrefetch(0), 1);
   d.set(qmd::kPrefetchedBytes, std::min((code.bank0Bytes + 255) / 256, kMostPrefetched));
   for (unsigned bank = 1; bank < Qmd::kBanks; ++bank)
-    if (code.banks[bank].bytes) setBank(d, bank, code.banks[bank].address, code.banks[bank].bytes);
+    if (code.banks[bank].bytes) setBank(d, bank, code.banks[bank].address, code.banks[bank].bytes, !end.keepsConstants);
   return d;
 }
 

@@ -57,6 +57,8 @@ struct GridEnd {
   // has: until this one is done.
   uint32_t latch = 0;
   uint32_t waitsFor = 0;  // the latch that its own blocks wait for, when they wait
+  // What constant caches may hold of its banks is what is there.
+  bool keepsConstants = false;
 };
 
 // The numbers of latches: above, which channel's, counted from 1, or of grids that belong to no channel; below, which

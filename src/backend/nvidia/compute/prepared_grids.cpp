@@ -11,6 +11,8 @@ using Item = PreparedGrids::Item;
 
 // In front of the grids: the word in which chains count themselves, and one for the numbers of other grids.
 constexpr size_t kCountAt = 0, kStepsAt = kLineBytes, kGridsAt = 2 * Qmd::kAlignment;
+// The constant bank whose contents others may change: __constant__ variables.
+constexpr unsigned kVariables = 3;
 // What a submission has room for besides what it waits for.
 constexpr size_t kWordsOfPart = Channel::kSubmissionWords / 2;
 
@@ -68,6 +70,7 @@ void PreparedGrids::write(const ComputeFacts& facts, std::span<const Item> items
     const GridContents& contents = items[i].contents;
     const size_t next = at + bytesOfGrid(contents.bytes);
     GridEnd end;
+    end.keepsConstants = items[i].follows && !contents.code.banks[kVariables].bytes;
     if (items[i].early) end.waitsFor = latch++;
     if (isFollowed(items, i)) {
       end.number = i + 1;
@@ -77,10 +80,12 @@ void PreparedGrids::write(const ComputeFacts& facts, std::span<const Item> items
     } else {
       end.count = memory_->address(kCountAt);
     }
+    KernelCode code = contents.code;
+    if (items[i].follows && items[i - 1].contents.code.program == code.program) code.programBytes = 0;  // it is there
     Grid grid = contents.grid;
     if (!grid.number) grid.number = i + 1;
-    writeGrid(memory_->start() + at, memory_->address(at), {contents.code, grid, contents.parameters, contents.bytes},
-              facts, end);
+    writeGrid(memory_->start() + at, memory_->address(at), {code, grid, contents.parameters, contents.bytes}, facts,
+              end);
     if (!items[i].follows) heads_.push_back(memory_->address(at));
     at = next;
   }

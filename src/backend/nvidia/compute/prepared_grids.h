@@ -33,6 +33,8 @@ class PreparedGrids {
   // Writes a run to `push`, behind what is there, and submits all parts of it but the last one, which is then in
   // `push`.
   CUresult send(Channel& channel, Push& push, host::Meanwhile meanwhile);
+  // Whether the next run is the first: then caches may hold what was at the grids' addresses before.
+  bool isNew() const { return !counted_; }
   // The descriptor that a run begins with.
   uint64_t first() const { return heads_.front(); }
   // Where the grids look for what is known of textures.
