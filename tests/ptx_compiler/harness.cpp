@@ -20,6 +20,7 @@ std::vector<uint32_t> trapLines;
 namespace {
 
 struct Engine {
+  EngineLend lend = nullptr;
   EngineCompileTold compile = nullptr;
   EngineRelease release = nullptr;
 };
@@ -33,6 +34,7 @@ const Engine& engine() {
       std::fprintf(stderr, "%s\n", dlerror());
       std::exit(2);
     }
+    e.lend = reinterpret_cast<EngineLend>(dlsym(library, kEngineLendSymbol));
     e.compile = reinterpret_cast<EngineCompileTold>(dlsym(library, kEngineCompileToldSymbol));
     e.release = reinterpret_cast<EngineRelease>(dlsym(library, kEngineReleaseSymbol));
     return e;
@@ -285,6 +287,16 @@ int CompiledKernel::compile(const std::string& text, const std::string& entry, c
   }
   engine().release(&result);
   return status;
+}
+
+void lendNoise(uint32_t seed) {
+  auto* const memory = static_cast<std::byte*>(std::aligned_alloc(4096, kEngineHeap));
+  if (!memory) return;
+  for (size_t at = 0; at < kEngineHeap; ++at) {
+    seed = seed * 1664525 + 1013904223;
+    memory[at] = static_cast<std::byte>(seed >> 24);
+  }
+  engine().lend(memory, kEngineHeap);
 }
 
 bool runGrid(KernelEntry entry, const void* code, const KernelTraits& traits, const LaunchSpec& spec) {

@@ -71,6 +71,9 @@ class CompiledKernel {
   size_t size_ = 0;
 };
 
+// Has compiles use memory that is full of noise. Before the first compile.
+void lendNoise(uint32_t seed);
+
 // Runs a grid. `code` is null for compiled kernels. Returns false when the kernel trapped.
 bool runGrid(KernelEntry entry, const void* code, const KernelTraits& traits, const LaunchSpec& spec);
 // What vprintf printed during the last runGrid, as format addresses; traps' PTX lines.

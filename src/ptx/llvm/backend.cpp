@@ -196,6 +196,7 @@ MachineCode compileModule(llvm::Module& module, const BackendOptions& options, P
   clock.count(CompileWork::Emitted, module.getInstructionCount());
   const Tier tier = optimise(module, *machine, options, clock);
   (*machine).setOptLevel(tier == Tier::Good ? llvm::CodeGenOptLevel::Default : llvm::CodeGenOptLevel::None);
+  (*machine).setFastISel(tier != Tier::Good);  // LLVM only ever turns it on, and machines serve again
   clock.count(CompileWork::Optimised, module.getInstructionCount());
   clock.end(CompilePhase::Optimise);
   if (dump) {

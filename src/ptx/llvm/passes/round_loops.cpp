@@ -1,7 +1,7 @@
 #include "ptx/llvm/passes/round_loops.h"
 
 #include <llvm/ADT/STLExtras.h>
-#include <llvm/ADT/SmallPtrSet.h>
+#include <llvm/ADT/SetVector.h>
 #include <llvm/IR/CFG.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/Transforms/Utils/Cloning.h>
@@ -13,7 +13,7 @@ namespace vg::ptx::gen {
 namespace {
 
 using BB = llvm::BasicBlock;
-using Blocks = llvm::SmallPtrSet<BB*, 16>;
+using Blocks = llvm::SmallSetVector<BB*, 16>;  // in an order that does not depend on addresses
 
 // Where warps begin or go on in a round.
 struct Point {
@@ -34,7 +34,7 @@ Blocks stretchFrom(const SuspendFrame& frame, BB* first) {
   while (!work.empty()) {
     BB* const block = work.back();
     work.pop_back();
-    if (llvm::is_contained(frame.loop, block) || !stretch.insert(block).second) continue;
+    if (llvm::is_contained(frame.loop, block) || !stretch.insert(block)) continue;
     for (BB* next : llvm::successors(block)) work.push_back(next);
   }
   return stretch;

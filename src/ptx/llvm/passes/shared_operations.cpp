@@ -1,6 +1,7 @@
 #include "ptx/llvm/passes/shared_operations.h"
 
 #include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/MapVector.h>
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/SmallPtrSet.h>
 #include <llvm/Analysis/LoopInfo.h>
@@ -171,7 +172,7 @@ class Sharer {
   // Finds where each vector is used last, which ones can stay in the slot that they were loaded from, and which are
   // made in the slot that they are stored to.
   void number(const std::vector<Instruction*>& all) {
-    std::map<const llvm::AllocaInst*, std::vector<Access>> slots;
+    llvm::MapVector<const llvm::AllocaInst*, std::vector<Access>> slots;  // in an order that no address decides
     llvm::DenseMap<const Value*, unsigned> madeAt;
     unsigned at = 0;
     for (Instruction* i : all) {
