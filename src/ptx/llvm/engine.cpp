@@ -236,12 +236,12 @@ std::string dumpPrefixOf(const Request& request, const EmitOptions& options) {
 }
 
 // With few copies of functions where a launch waits, and if that can be.
-Program buildSoon(const Module& module, uint32_t entry, bool meetings, bool waits) {
+Program buildSoon(const Module& module, uint32_t entry, const MeetingRules& rules, bool waits) {
   if (waits) try {
-      return buildProgram(module, entry, meetings, Copies::FewForNow);
+      return buildProgram(module, entry, rules, Copies::FewForNow);
     } catch (const Unsupported&) {
     }
-  return buildProgram(module, entry, meetings, Copies::Many);
+  return buildProgram(module, entry, rules, Copies::Many);
 }
 
 // What LLVM says while it makes code.
@@ -269,14 +269,18 @@ uint32_t entryNamed(const Module& module, const std::string& name) {
 
 // The kernel in the code generator's own form, with all that is found out before code is made of it.
 Program analyse(const Module& module, uint32_t entry, const EmitOptions& options, bool waits) {
-  const auto analysed = [&](bool meetingsBeginBlocks) {
-    Program built = buildSoon(module, entry, meetingsBeginBlocks, waits);
+  const auto analysed = [&](const MeetingRules& rules) {
+    Program built = buildSoon(module, entry, rules, waits);
     settleNaNs(built);
     analyseShapes(built, options);
     return built;
   };
-  Program program = analysed(false);
-  if (lanesTakeTurns(program)) program = analysed(true);  // up to where they meet, which then begins a block
+  Program program = analysed({});
+  Meetings held = partedMeetings(program);
+  if (lanesTakeTurns(program) || !held.empty()) {
+    held.merge(groupMeetings(program));
+    program = analysed({true, &held});  // they take turns up to where all meet, which then begins a block
+  }
   keepWarpsAbreast(program);
   waitForLateWriters(program);
   return program;

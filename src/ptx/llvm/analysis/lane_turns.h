@@ -8,7 +8,14 @@
 //
 // Lanes come to a block of such a region at different times. So its phis and what it reads vary, and values that leave
 // a block are kept lane by lane (Emitter::blended).
+//
+// Lanes of several branches may meet by a mask, too: bar.warp.sync in two branches lets those of both go on when all
+// have come to one of them, while linear order would let the first go on at once. Such meetings are held
+// (CodeExpander::expandHeld): lanes tell that they have come, and wait in a loop, as for a flag, until all that the
+// mask names have told so or are not in the region any more.
 #pragma once
+
+#include <set>
 
 #include "ptx/llvm/ir/warp_ir.h"
 
@@ -25,5 +32,13 @@ bool dependsOnTime(const Program& program, const Instruction& i);
 
 // Whether others may wait for what an instruction does.
 bool maySignal(const Instruction& i);
+
+// parted_meetings.cpp
+using Meetings = std::set<const ptx::Instruction*>;  // only asked for members: no order of addresses is seen
+// The barriers of a warp to which lanes may come by different branches, and that may be one meeting.
+Meetings partedMeetings(const Program& program);
+// What lanes do together whom a mask names that need not be all: they may come at different times where lanes take
+// turns.
+Meetings groupMeetings(const Program& program);
 
 }  // namespace vg::ptx::gen

@@ -26,6 +26,10 @@ class PollFinder {
     const std::vector<bool> reading = blocksThatRead();
     for (LoopId l = 0; l < program_.loops.size(); ++l) {
       Loop& loop = program_.loops[l];
+      if (holdsLanes(loop)) {
+        loop.polls = loop.takesTurns = true;
+        continue;
+      }
       if (std::ranges::none_of(loop.blocks, [&](BlockId b) { return reading[b]; })) continue;  // nothing to wait for
       for (BlockId b : loop.blocks) {
         const Block& block = program_.blocks[b];
@@ -45,6 +49,13 @@ class PollFinder {
   }
 
  private:
+  // Whether lanes wait in a loop for others of their warp to meet them.
+  bool holdsLanes(const Loop& loop) const {
+    return loop.blocks.size() == 1 && std::ranges::any_of(program_.blocks[loop.header].instructions, [&](uint32_t n) {
+             return isHold(*program_.instructions[n].ast);
+           });
+  }
+
   enum class Wait { None, Poll, Lock };
   struct Found {
     Wait wait = Wait::None;
@@ -275,6 +286,7 @@ class PollFinder {
   // Whether lanes meet in operations whose mask need not name the whole warp.
   static bool meetInGroups(const Program& program) {
     return std::ranges::any_of(program.instructions, [](const Instruction& i) {
+      if (isHold(*i.ast)) return false;
       return (rowOf(i.ast->op).meets == Meets::Warp || (isBarrier(i.ast->op) && i.ast->has(Mod::Warp))) &&
              !lanesMeetAt(*i.ast, *i.function);
     });

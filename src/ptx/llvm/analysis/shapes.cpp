@@ -333,6 +333,7 @@ class Analysis {
 
   // As the opcode's row says.
   Shape ruledShape(const Instruction& i, Shape plain) const {
+    if (isHold(*i.ast)) return kVarying;
     switch (rowOf(i.ast->op).result) {
       case ResultKind::Own:
         return kVarying;

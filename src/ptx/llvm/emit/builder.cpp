@@ -210,12 +210,16 @@ llvm::AllocaInst* Builder::scratch(uint32_t index) {
 
 llvm::AllocaInst* Builder::spill(uint32_t index, ArrayRef<Value*> chunks) {
   auto* array = scratch(index);
+  storeLanes(array, chunks);
+  return array;
+}
+
+void Builder::storeLanes(llvm::AllocaInst* array, ArrayRef<Value*> chunks) {
   LType* const element = chunks[0]->getType()->getScalarType();
   for (uint32_t c = 0; c < k_; ++c) {
     Value* const at = CreateConstInBoundsGEP1_32(element, array, c * w_);
     CreateAlignedStore(chunks[c], at, llvm::Align(element->getScalarSizeInBits() / 8));
   }
-  return array;
 }
 
 llvm::Value* Builder::laneAddress(llvm::AllocaInst* array, Value* lane, LType* element) {

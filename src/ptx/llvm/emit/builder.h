@@ -76,6 +76,7 @@ class Builder : public llvm::IRBuilder<> {
   llvm::AllocaInst* spill(uint32_t index, llvm::ArrayRef<Value*> chunks);  // to a scratch array
   Value* laneAddress(llvm::AllocaInst* array, Value* lane, LType* element);
   Chunks reload(llvm::AllocaInst* array, LType* element);
+  void storeLanes(llvm::AllocaInst* array, llvm::ArrayRef<Value*> chunks);
 
  private:
   LType* likeType(LType* shape, LType* element);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 
 #include "ptx/llvm/emit/part.h"
 
@@ -16,6 +17,9 @@ class Masks : public EmitterPart {
   // Of the lanes that have not left the kernel.
   Mask live() { return loadMask(liveSlot_); }
   void setLive(const Mask& mask) { storeMask(liveSlot_, mask); }
+  // Of the lanes in a region whose lanes are held: those that have not left it.
+  Mask inside(uint32_t component) { return loadMask(insideSlot(component)); }
+  void setInside(uint32_t component, const Mask& mask) { storeMask(insideSlot(component), mask); }
   void makeLive() { liveSlot_ = makeMaskSlot("live"); }
   Chunks chunksOf(const Mask& mask);
   Mask both(const Mask& a, const Mask& b);
@@ -44,7 +48,14 @@ class Masks : public EmitterPart {
  private:
   Mask uniformMask(Value* bit);
 
+  MaskSlot& insideSlot(uint32_t component) {
+    MaskSlot& slot = insideSlots_[component];
+    if (slot.empty()) slot = makeMaskSlot("inside");
+    return slot;
+  }
+
   MaskSlot liveSlot_;
+  std::map<uint32_t, MaskSlot> insideSlots_;
 };
 
 }  // namespace vg::ptx::gen

@@ -8,7 +8,7 @@
 namespace vg::ptx::gen {
 namespace {
 
-bool isBarrier(const Instruction& i) { return i.ast->op == Op::Bar || i.ast->op == Op::Barrier; }
+bool isBarrier(const Instruction& i) { return (i.ast->op == Op::Bar || i.ast->op == Op::Barrier) && !isHold(*i.ast); }
 
 // Of the lanes that take part: the last operand.
 bool namesMembers(const Instruction& i) {

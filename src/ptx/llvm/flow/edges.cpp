@@ -59,8 +59,13 @@ static bool severalWaysIn(const Program& program, BlockId from, BlockId to) {
   return loop != kNone && !program.inLoop(to, loop);
 }
 
+// Whether lanes are held in a region, who then wait for those only that have not left it.
+bool Edges::tracksInside(uint32_t component) const { return program_.components[component].holdsLanes; }
+
 // `running` is the component in whose linear order we are, or which the edge enters.
 void Edges::maskedEdge(const CopyKey& key, BlockId to, uint32_t running, const Mask& mask) {
+  if (tracksInside(running) && (to == endBlock(program_) || program_.blocks[to].component != running))
+    masks_.setInside(running, masks_.without(masks_.inside(running), mask));
   if (to == endBlock(program_)) {
     if (program_.components[running].exit != to) masks_.setLive(masks_.without(masks_.live(), mask));
     return;
@@ -168,6 +173,7 @@ MaskSlot& Edges::maskSlot(Version v, BlockId b) {
 
 // The masks of a region that linear order enters at `first`.
 void Edges::emptyMasks(Version v, uint32_t component, BlockId first) {
+  if (tracksInside(component)) masks_.setInside(component, v == Full ? Mask{} : masks_.live());
   for (BlockId b : program_.components[component].blocks)
     if (plan_.emptying(b) == kNone || plan_.emptying(b) <= first)
       masks_.storeMask(maskSlot(v, b), masks_.constantMask(0));

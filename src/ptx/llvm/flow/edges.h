@@ -45,6 +45,7 @@ class Edges : public EmitterPart {
 
  private:
   Slot& phiSlot(ValueId phi);
+  bool tracksInside(uint32_t component) const;
 
   CopyPlan& plan_;
   Runner& runner_;

@@ -88,7 +88,8 @@ void CodeExpander::expandSwitch(Expansion& x, const ptx::Instruction& i) {
 
 // What goes nowhere else.
 void CodeExpander::expandPlain(Expansion& x, const ptx::Instruction& i) {
-  if (meetings_ && lanesMeetAt(i, *x.instance.function) && !code_.blocks[x.current].items.empty()) {
+  if (rules_.held && rules_.held->contains(&i)) expandHeld(x, i);
+  if (rules_.beginBlocks && lanesMeetAt(i, *x.instance.function) && !code_.blocks[x.current].items.empty()) {
     const uint32_t meeting = code_.newBlock();
     code_.jump(x.current, meeting);
     x.current = meeting;
@@ -107,6 +108,30 @@ void CodeExpander::expandPlain(Expansion& x, const ptx::Instruction& i) {
   const uint32_t behind = branch(x.instance, i, x.current, access, x.open);
   code_.blocks[access].items.push_back({&i, &x.instance});
   code_.jump(access, behind);
+  x.current = behind;
+}
+
+// Goes before a meeting: lanes tell that they have come, and wait in a loop of their own.
+void CodeExpander::expandHeld(Expansion& x, const ptx::Instruction& i) {
+  const auto set = [](ptx::Instruction& made, Mod way) {
+    made.mods.set(static_cast<size_t>(Mod::Warp)).set(static_cast<size_t>(way));
+  };
+  const Operand& mask = x.instance.function->operands[i.first + i.count - 1];
+  const bool isRegister = mask.kind == Operand::Kind::Register;
+  ptx::Instruction& arrives = code_.make(
+      code_.blocks[x.current].items, Op::Barrier, Type::None,
+      {isRegister ? operand::variable(x.instance.firstVariable + mask.reg) : operand::number(mask.bits)}, i.line);
+  set(arrives, Mod::Arrive);
+  if (i.guard >= 0) arrives.guard = static_cast<int32_t>(x.instance.firstVariable) + i.guard;
+  arrives.guardNegated = i.guardNegated;
+  const uint32_t waits = code_.newBlock(), behind = code_.newBlock(), goesOn = code_.newVariable(Class::Pred);
+  code_.jump(x.current, waits);
+  RawBlock& block = code_.blocks[waits];
+  set(code_.make(block.items, Op::Barrier, Type::Pred, {operand::variable(goesOn)}, i.line), Mod::Red);
+  block.terminator = Block::Branch;
+  block.condition = goesOn;
+  block.successors = {behind, waits};
+  block.line = i.line;
   x.current = behind;
 }
 

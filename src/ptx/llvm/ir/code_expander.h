@@ -46,8 +46,8 @@ struct CallWay {
 
 class CodeExpander {
  public:
-  CodeExpander(RawCode& code, Program& program, bool meetings, Copies copies)
-      : code_(code), program_(program), meetings_(meetings), copies_(copies) {}
+  CodeExpander(RawCode& code, Program& program, const MeetingRules& rules, Copies copies)
+      : code_(code), program_(program), rules_(rules), copies_(copies) {}
   // The kernel with all that it calls; returns its first block.
   uint32_t expandKernel();
 
@@ -66,6 +66,7 @@ class CodeExpander {
   void expandInstruction(Expansion& x, const ptx::Instruction& i);
   void expandSwitch(Expansion& x, const ptx::Instruction& i);
   void expandPlain(Expansion& x, const ptx::Instruction& i);
+  void expandHeld(Expansion& x, const ptx::Instruction& i);
   static uint32_t labelBlock(const Function& f, const std::vector<uint32_t>& blockAt, const Operand& o,
                              const ptx::Instruction& i);
   // A possibly guarded jump; returns the block that what follows goes to.
@@ -124,7 +125,7 @@ class CodeExpander {
   std::unique_ptr<CallGraph> graph_;  // once there is a call
   std::vector<std::unique_ptr<Recursion>> recursions_;
   size_t expanded_ = 0;
-  const bool meetings_;  // begin blocks
+  const MeetingRules rules_;
   const Copies copies_;
 };
 

@@ -1,8 +1,10 @@
 // Divergent regions: the blocks between a branch whose lanes may disagree and the place where all of them meet.
+#include <algorithm>
 #include <map>
 
 #include "ptx/llvm/ir/control_flow.h"
 #include "ptx/llvm/ir/divergence.h"
+#include "ptx/llvm/ir/ptx_facts.h"
 
 namespace vg::ptx::gen {
 
@@ -50,6 +52,8 @@ void formComponents(Program& program) {
     Component& c = program.components[at->second];
     c.blocks.push_back(b);
     c.takesTurns |= program.blocks[b].takesTurns;
+    c.holdsLanes |= std::ranges::any_of(program.blocks[b].instructions,
+                                        [&](uint32_t n) { return isHold(*program.instructions[n].ast); });
     c.weight += static_cast<uint32_t>(program.blocks[b].instructions.size()) + 1;
     program.blocks[b].component = at->second;
   }

@@ -70,6 +70,7 @@ bool isSyscall(std::string_view name) { return systemCallNamed(name) != SystemCa
 
 bool readsSharedState(const ptx::Instruction& i) {
   if (i.op == Op::Atom) return true;
+  if (isHold(i)) return i.has(Mod::Red);
   if (i.op == Op::Mbarrier) return i.has(Mod::TestWait) || i.has(Mod::TryWait);
   return i.op == Op::Ld &&
          (i.has(Mod::Volatile) || i.has(Mod::Relaxed) || i.has(Mod::Acquire) || i.has(Mod::Mmio) || i.has(Mod::Cv));
@@ -77,7 +78,10 @@ bool readsSharedState(const ptx::Instruction& i) {
 
 bool isPause(const Instruction& i) { return i.ast->op == Op::Bar && i.functionIndex == kNone; }
 
+bool isHold(const ptx::Instruction& i) { return i.op == Op::Barrier && i.has(Mod::Warp); }
+
 bool lanesMeetAt(const ptx::Instruction& i, const ptx::Function& function) {
+  if (isHold(i)) return false;
   const auto namesAll = [&] {
     const Operand& mask = function.operands[i.first + i.count - 1];
     return mask.kind == Operand::Kind::Immediate && static_cast<uint32_t>(mask.bits) == ~0u;

@@ -30,6 +30,9 @@ bool isPause(const Instruction& i);
 // Whether all lanes of the warp, or of the block, meet at an instruction of `function` before any goes on: barriers,
 // and warp operations whose mask names all.
 bool lanesMeetAt(const ptx::Instruction& i, const ptx::Function& function);
+// Of the code that holds lanes where they meet (analysis/lane_turns.h), which no text has: with .arrive they tell that
+// they have come, with .red each finds out whether it may go on.
+bool isHold(const ptx::Instruction& i);
 // Exchanges data between lanes, waits, or calls the runtime: needs the exact mask at its place.
 bool needsExactMask(const ptx::Instruction& i);
 

@@ -22,7 +22,7 @@ void SsaBuilder::run() {
   markCrossBlockUses();
 }
 
-Program buildProgram(const Module& module, uint32_t entry, bool meetings, Copies copies) {
+Program buildProgram(const Module& module, uint32_t entry, const MeetingRules& rules, Copies copies) {
   Program program;
   program.module = &module;
   program.entry = entry;
@@ -31,7 +31,7 @@ Program buildProgram(const Module& module, uint32_t entry, bool meetings, Copies
   program.parameters = parameterLayout(module.functions[entry]);
   program.made = std::make_shared<MadeCode>();
   RawCode code(program);
-  const uint32_t first = CodeExpander(code, program, meetings, copies).expandKernel();
+  const uint32_t first = CodeExpander(code, program, rules, copies).expandKernel();
   std::vector<uint32_t> rawOf = layOutBlocks(code, program, first);
   findLoops(program);
   SsaBuilder(program, code, std::move(rawOf)).run();

@@ -11,6 +11,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -134,6 +135,7 @@ struct Component {
   BlockId exit = kNone;         // where all lanes meet again; kNone: none does, the warp ends
   bool hasLaneExits = false;
   bool takesTurns = false;  // lanes that wait let the others go on as far as they can
+  bool holdsLanes = false;  // and some wait for others to meet them
   uint32_t weight = 0;      // instructions
 };
 
@@ -162,10 +164,15 @@ struct Program {
   std::vector<BlockId> immediatePostDominator;  // kNone: the end of the program
 };
 
-// Blocks, SSA values and loops of an entry with everything it calls; with `meetings`, blocks begin where lanes of a
-// warp meet. Throws Unsupported.
+// What becomes of places where lanes of a warp meet.
+struct MeetingRules {
+  bool beginBlocks = false;                                 // where all do
+  const std::set<const ptx::Instruction*>* held = nullptr;  // where lanes wait for each other (lane_turns.h)
+};
+
+// Blocks, SSA values and loops of an entry with everything it calls. Throws Unsupported.
 enum class Copies;
-Program buildProgram(const Module& module, uint32_t entry, bool meetings, Copies copies);
+Program buildProgram(const Module& module, uint32_t entry, const MeetingRules& rules, Copies copies);
 
 // Divergence, shapes, components. `shapeOfSpecial` says what the block shape makes of special registers.
 struct ShapeOptions {

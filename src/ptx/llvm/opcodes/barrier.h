@@ -24,11 +24,17 @@ class Barriers : public EmitterPart {
   void emitBarrier(const Instruction& i);
 
  private:
+  // held_lanes.cpp
+  void emitArrival(const Instruction& i);
+  void emitHeld(const Instruction& i);
+  llvm::AllocaInst* awaited();
+
   Runner& runner_;
   Masks& masks_;
   Values& values_;
   Predicates& predicates_;
   Suspensions& suspensions_;
+  llvm::AllocaInst* awaited_ = nullptr;  // by lane that is held: whom it waits for, itself included; 0 for all others
 };
 
 }  // namespace vg::ptx::gen

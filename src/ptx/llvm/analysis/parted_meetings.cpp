@@ -1,0 +1,112 @@
+// Which meetings of lanes are held (lane_turns.h).
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "ptx/llvm/analysis/lane_turns.h"
+#include "ptx/llvm/analysis/lone_lane.h"
+#include "ptx/llvm/ir/control_flow.h"
+#include "ptx/llvm/ir/ptx_facts.h"
+#include "ptx/text/opcodes.h"
+
+namespace vg::ptx::gen {
+namespace {
+
+constexpr int kDepth = 12;  // of expressions that masks are made by
+
+using Blocks = std::vector<bool>;
+
+bool isWarpBarrier(const Instruction& i) { return isBarrier(i.ast->op) && i.ast->has(Mod::Warp) && !isHold(*i.ast); }
+
+class Finder {
+ public:
+  explicit Finder(const Program& program) : program_(program) {
+    for (const Instruction& i : program.instructions)
+      if (isWarpBarrier(i)) barriers_.push_back(&i);
+  }
+
+  Meetings run() {
+    for (BlockId b = 0; b < program_.blocks.size() && barriers_.size() > 1; ++b)
+      if (parts(b)) look(b);
+    return std::move(found_);
+  }
+
+ private:
+  bool parts(BlockId b) const {
+    const Block& block = program_.blocks[b];
+    return block.divergent && !alikeInWarp(program_, block.condition) && !onlyOneLaneReaches(program_, b);
+  }
+
+  void look(BlockId branch) {
+    std::vector<Blocks> sides;
+    for (BlockId s : program_.blocks[branch].successors) sides.push_back(sideFrom(branch, s));
+    for (size_t n = 0; n < sides.size(); ++n)
+      for (size_t other = 0; other < n; ++other) compare(sides[n], sides[other]);
+  }
+
+  // The blocks between a way out of a branch and where all its ways meet.
+  Blocks sideFrom(BlockId branch, BlockId first) const {
+    const BlockId meeting = program_.immediatePostDominator[branch], end = endBlock(program_);
+    Blocks side(program_.blocks.size(), false);
+    std::vector<BlockId> work;
+    const auto visit = [&](BlockId b) {
+      if (b == meeting || b == end || b == branch || side[b]) return;
+      side[b] = true;
+      work.push_back(b);
+    };
+    visit(first);
+    while (!work.empty()) {
+      const BlockId at = work.back();
+      work.pop_back();
+      for (BlockId s : program_.blocks[at].successors) visit(s);
+    }
+    return side;
+  }
+
+  void compare(const Blocks& side, const Blocks& other) {
+    for (const Instruction* one : barriers_)
+      for (const Instruction* two : barriers_) {
+        if (!side[one->block] || other[one->block] || !other[two->block] || side[two->block]) continue;
+        if (apart(*one, *two) || namesPresent(maskOf(*one), side) || namesPresent(maskOf(*two), other)) continue;
+        found_.insert({one->ast, two->ast});
+      }
+  }
+
+  static ValueId maskOf(const Instruction& i) { return i.sources.empty() ? kNone : i.sources.back(); }
+
+  // Whether two masks are known to have no lane in common.
+  bool apart(const Instruction& one, const Instruction& two) const {
+    const auto known = [&](ValueId mask) { return mask == kNone ? std::nullopt : knownBits(program_, mask); };
+    const auto a = known(maskOf(one)), b = known(maskOf(two));
+    return a && b && !(static_cast<uint32_t>(*a) & static_cast<uint32_t>(*b));
+  }
+
+  // Whether a mask is made of what lanes of this side found out about each other there: it names no others.
+  bool namesPresent(ValueId mask, const Blocks& side, int depth = kDepth) const {
+    if (mask == kNone || depth == 0 || program_.values[mask].kind != Value::Result) return false;
+    const Instruction& i = program_.instructions[program_.values[mask].instruction];
+    const Op op = i.ast->op;
+    if (op == Op::Activemask || op == Op::Vote || op == Op::Match) return side[i.block];
+    return rowOf(op).has(Trait::Pure) &&
+           std::ranges::any_of(i.sources, [&](ValueId s) { return namesPresent(s, side, depth - 1); });
+  }
+
+  const Program& program_;
+  std::vector<const Instruction*> barriers_;
+  Meetings found_;
+};
+
+}  // namespace
+
+Meetings partedMeetings(const Program& program) { return Finder(program).run(); }
+
+Meetings groupMeetings(const Program& program) {
+  Meetings found;
+  for (const Instruction& i : program.instructions) {
+    const bool together = rowOf(i.ast->op).meets == Meets::Warp || isWarpBarrier(i);
+    if (together && i.ast->has(Mod::Sync) && !isHold(*i.ast) && !lanesMeetAt(*i.ast, *i.function)) found.insert(i.ast);
+  }
+  return found;
+}
+
+}  // namespace vg::ptx::gen
