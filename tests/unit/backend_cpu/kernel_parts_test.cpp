@@ -86,6 +86,19 @@ TEST(Heap, PiecesAreAlignedApartAndUsedAgain) {
   EXPECT_FALSE(heap.release(static_cast<char*>(pieces[4]) + 16));
 }
 
+// Nothing is lost between pieces, and all is whole again when they are given back in any order.
+TEST(Heap, PiecesOfAnySizeFillIt) {
+  constexpr size_t kBytes = 1 << 20;
+  KernelHeap heap;
+  for (const uint64_t size : {16, 32, 48, 64, 128, 1000, 1024, 4096, 65536, 1 << 20}) {
+    std::vector<void*> pieces;
+    while (void* const piece = heap.allocate(size, kBytes)) pieces.push_back(piece);
+    EXPECT_EQ(pieces.size(), kBytes / ((size + 15) / 16 * 16)) << size;
+    for (size_t n = 0; n < pieces.size(); n += 2) EXPECT_TRUE(heap.release(pieces[n]));
+    for (size_t n = 1; n < pieces.size(); n += 2) EXPECT_TRUE(heap.release(pieces[n]));
+  }
+}
+
 class CacheFolder {
  public:
   CacheFolder() { EXPECT_NE(mkdtemp(path_), nullptr); }

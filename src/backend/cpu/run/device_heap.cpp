@@ -2,7 +2,7 @@
 
 #include <sys/mman.h>
 
-#include <bit>
+#include <algorithm>
 #include <new>
 
 #include "check/check.h"
@@ -10,13 +10,12 @@
 
 namespace vg::backend::cpu {
 
-// Lies before each piece. A kernel that writes outside its piece can destroy it: release() trusts nothing.
-struct KernelHeap::Header {
-  static constexpr uint32_t kLiving = 0x6c697665, kFree = 0x66726565;
-  uint32_t state;
-  uint32_t sizeClass;
-  Header* next;  // of the free ones of this class
-};
+namespace {
+
+constexpr size_t kGranule = 16;
+constexpr uint64_t kApart = kGranule;  // between pieces in checked mode: who leaves his piece is not in the next one
+
+}  // namespace
 
 KernelHeap::~KernelHeap() {
   if (!range_) return;
@@ -35,49 +34,35 @@ bool KernelHeap::reserve(size_t bytes) {
     range_.release();
     return false;
   }
+  if (!pieces_.begin(static_cast<uint32_t>(std::min<size_t>(bytes / kGranule, alloc::Pieces::kNone - 1)))) {
+    ptx::removeKernelMemory(range_.start);
+    range_.release();
+    return false;
+  }
   if (check::any()) check::beginParts(reinterpret_cast<CUdeviceptr>(range_.start), bytes);
   return true;
 }
 
 void* KernelHeap::allocate(uint64_t bytes, size_t limit) {
-  static_assert(sizeof(Header) == 16);
   const MutexLock lock(mutex_);
   if (!range_ && !reserve(limit)) return nullptr;
-  std::byte* const base = range_.start;
   if (!bytes || bytes > range_.bytes) return nullptr;
-  const uint64_t piece = std::bit_ceil(bytes + sizeof(Header));
-  const auto sizeClass = static_cast<uint32_t>(std::countr_zero(piece));
-  if (sizeClass >= kClasses) return nullptr;
-  Header* header = free_[sizeClass];
-  const auto inside = [&](const void* address) VG_REQUIRES(mutex_) {
-    return static_cast<size_t>(static_cast<const std::byte*>(address) - base) <= used_ - sizeof(Header);
-  };
-  if (header && inside(header) && header->state == Header::kFree) {
-    free_[sizeClass] = header->next;
-  } else {
-    free_[sizeClass] = nullptr;  // empty, or overwritten by a kernel
-    if (piece > range_.bytes - used_) return nullptr;
-    header = reinterpret_cast<Header*>(base + used_);
-    used_ += piece;
-  }
-  header->state = Header::kLiving;
-  header->sizeClass = sizeClass;
-  if (check::any()) check::addPart(reinterpret_cast<CUdeviceptr>(header + 1), bytes, "a piece that a kernel allocated");
-  return header + 1;
+  const uint64_t granules = (bytes + (check::any() ? kApart : 0) + kGranule - 1) / kGranule;
+  const uint32_t first =
+      granules < alloc::Pieces::kNone ? pieces_.take(static_cast<uint32_t>(granules)) : alloc::Pieces::kNone;
+  if (first == alloc::Pieces::kNone) return nullptr;
+  std::byte* const piece = range_.start + first * kGranule;
+  if (check::any()) check::addPart(reinterpret_cast<CUdeviceptr>(piece), bytes, "a piece that a kernel allocated");
+  return piece;
 }
 
 bool KernelHeap::release(void* piece) {
   if (!piece) return true;
   const MutexLock lock(mutex_);
-  auto* const header = static_cast<Header*>(piece) - 1;
-  const size_t offset = reinterpret_cast<std::byte*>(header) - range_.start;
-  if (!range_ || offset >= used_ || offset % sizeof(Header) || header->state != Header::kLiving ||
-      header->sizeClass >= kClasses)
-    return false;
+  const size_t offset = static_cast<size_t>(static_cast<std::byte*>(piece) - range_.start);
+  if (!range_ || offset >= range_.bytes || offset % kGranule) return false;
+  if (!pieces_.give(static_cast<uint32_t>(offset / kGranule))) return false;
   if (check::any()) check::removePart(reinterpret_cast<CUdeviceptr>(piece));
-  header->state = Header::kFree;
-  header->next = free_[header->sizeClass];
-  free_[header->sizeClass] = header;
   return true;
 }
 

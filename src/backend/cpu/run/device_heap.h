@@ -1,10 +1,11 @@
 // The heap of device-side malloc: one a context, of the size that cuCtxSetLimit(CU_LIMIT_MALLOC_HEAP_SIZE) names when
-// the first kernel allocates. Sizes are powers of two; freed pieces are used again for the same size.
+// the first kernel allocates. Pieces lie beside each other, rounded up to 16 bytes; freed ones join their neighbours.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
+#include "alloc/pieces.h"
 #include "base/guarded_range.h"
 #include "base/mutex.h"
 
@@ -22,14 +23,11 @@ class KernelHeap {
   bool release(void* piece);
 
  private:
-  struct Header;
   bool reserve(size_t bytes) VG_REQUIRES(mutex_);
-  static constexpr uint32_t kClasses = 40;  // log2 of the piece with its header
 
   Mutex mutex_;
   GuardedRange range_ VG_GUARDED_BY(mutex_);
-  size_t used_ VG_GUARDED_BY(mutex_) = 0;
-  Header* free_[kClasses] VG_GUARDED_BY(mutex_) = {};
+  alloc::Pieces pieces_ VG_GUARDED_BY(mutex_);
 };
 
 }  // namespace vg::backend::cpu
