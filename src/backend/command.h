@@ -57,10 +57,12 @@ struct FaultSink {
 struct CopyCommand {
   copy::Shape shape;
   FaultSink* faults = nullptr;
+  uint64_t checked = 0;  // what checked mode calls it (check/order.h); 0: nobody follows it
 };
 struct FillCommand {
   copy::Fill fill;
   FaultSink* faults = nullptr;
+  uint64_t checked = 0;  // as of copies
 };
 struct LaunchCommand {
   LaunchRecord* record;
@@ -68,6 +70,7 @@ struct LaunchCommand {
   uint64_t queuedAt = 0;  // the device's own: when its queue took the launch
   uint32_t level = 0;     // launches one behind the other of the same level, but 0, may run side by side
   bool early = false;     // may begin when the launch just before it says so, and waits for its end itself
+  uint64_t checked = 0;   // as of copies
 };
 // All launches that a device has made ready (prepared_launches.h).
 struct PreparedCommand {

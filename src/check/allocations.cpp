@@ -19,7 +19,9 @@
 #include "base/shared_mutex.h"
 #include "base/undying.h"
 #include "check/caller.h"
+#include "check/global_memory.h"
 #include "check/initialised.h"
+#include "check/order.h"
 #include "check/tools.h"
 
 namespace vg::check::allocations {
@@ -70,6 +72,7 @@ void began(const alloc::Record& record) {
   known->kind = record.kind.load(std::memory_order_relaxed);
   known->id = record.id.load(std::memory_order_relaxed);
   known->maker = Caller::here();
+  if (wants(Tool::Race) && global_memory::start(*table)) global_memory::forget(known->base, known->bytes);
   if (wants(Tool::Init) && initialised::start(*table)) {
     if (tracked(record))
       initialised::forget(known->base, known->bytes);
@@ -83,6 +86,7 @@ void began(const alloc::Record& record) {
 void ended(const alloc::Record& record) {
   History& h = history();
   h.epoch.fetch_add(1, std::memory_order_relaxed);
+  if (wants(Tool::Race) && record.kind.load(std::memory_order_relaxed) != alloc::Kind::Pool) order::hostWaitedForAll();
   const MutexLock lock(h.mutex);
   const auto found = h.living.find(record.base.load(std::memory_order_relaxed));
   if (found == h.living.end()) return;
@@ -246,6 +250,7 @@ void beginBlock(uintptr_t address, size_t bytes) {
 }
 
 void addPart(uintptr_t address, size_t bytes, std::string name, bool lasting) {
+  if (wants(Tool::Race)) global_memory::forget(address, bytes);
   const ExclusiveLock lock(history().partsMutex);
   history().parts[address] = {bytes, std::move(name), lasting};
 }
@@ -282,6 +287,12 @@ Answer judge(uintptr_t address, size_t bytes, bool stores, bool reachesPageable)
   if (table->ours(address) || own_memory::overlaps(address, bytes)) return {Verdict::Outside};
   if (!readable(address, bytes)) return {Verdict::Outside};
   return {reachesPageable ? Verdict::Fine : Verdict::Pageable};
+}
+
+bool reachesHost(uintptr_t address) {
+  const alloc::Record* const record = table->find(address);
+  return record && !alloc::alwaysOfDevice(record->kind.load(std::memory_order_relaxed)) &&
+         record->kind.load(std::memory_order_relaxed) != alloc::Kind::Mapped;
 }
 
 std::vector<std::string> whereabouts(uintptr_t address, size_t bytes) {

@@ -15,7 +15,7 @@ namespace {
 using Kind = ptx::Access::Kind;
 
 // What distinguishes faults of one tool at one line.
-enum MemoryFault : unsigned { kMisaligned, kOutside, kReadOnly, kPageable, kBeyondShared, kBeyondLocal };
+enum MemoryFault : unsigned { kMisaligned, kOutside, kReadOnly, kPageable, kBeyondShared, kBeyondLocal, kFreedInOrder };
 enum InitFault : unsigned { kGlobalEmpty, kSharedEmpty };
 
 constexpr uint64_t kSharedWindow = 1024;  // the size of a block's shared memory is rounded up to it
@@ -27,21 +27,23 @@ void BlockChecks::enter(ptx::BlockState& block, const ptx::Module& module, const
   if (grid_ == block.launch->gridId && number_ == block.blockNumber) return;
   resolveOverwrite();
   block_ = &block;
+  if (module_ != &module) guesses_.clear();
   module_ = &module;
   entry_ = &entry;
   grid_ = block.launch->gridId;
   number_ = block.blockNumber;
   ordersByAtomics_ = ordersByAtomics;
-  if (clocks_.nearlyFull()) {
-    clocks_ = Clocks();
-    shared_ = SharedMemory();
-  }
+  if (clocks_.nearlyFull()) clocks_ = Clocks();
   const uint32_t* const cluster = block.launch->clusterSize;
   inCluster_ = uint64_t{cluster[0]} * cluster[1] * cluster[2] > 1;
   if (wants(Tool::Race)) clocks_.reset(block.launch->threadsPerBlock);
   shared_.reset(block.sharedLimit);
   shared_.written(0, std::min(reserved, block.sharedLimit));
   std::fill(std::begin(meetings_), std::end(meetings_), Meeting());
+  std::fill(std::begin(clusterRounds_), std::end(clusterRounds_), 0u);
+  if (!wants(Tool::Race)) return;
+  global_.begin(block, module, entry);
+  if (inCluster_) global_memory::forget(reinterpret_cast<uint64_t>(ownShared()), block.sharedLimit, true);
 }
 
 // Memory ------------------------------------------------------------------------------------------------------------
@@ -86,16 +88,40 @@ void BlockChecks::touches(const ptx::Access& access) {
   if (access.space == ptx::Space::Local) return;
   const SharedPlace shared = sharedPlace(access);
   if (!shared.isShared) return checkGlobal(access);
-  if (fitsShared(access, shared) && shared.own && !inCluster_)
-    checkShared(access, static_cast<uint32_t>(shared.offset));
+  if (!fitsShared(access, shared)) return;
+  if (!inCluster_) return shared.own ? checkShared(access, static_cast<uint32_t>(shared.offset)) : void();
+  if (!wants(Tool::Race)) return;
+  ptx::Access other = access;  // by its address of the host, as blocks have different ones of their own
+  if (access.isShared) other.address += reinterpret_cast<uint64_t>(block_->shared);
+  other.isShared = true;
+  checkGlobalRace(other, other.address);
 }
 
-bool BlockChecks::touchesTogether(const ptx::Access& access) {
-  if (access.isShared || (ordersByAtomics_ && access.strong) || sharedPlace(access).isShared) return false;
+bool BlockChecks::touchesTogether(const ptx::Access& access, uint64_t laneBytes) {
+  if (ordersByAtomics_ && access.strong) return false;
+  const SharedPlace shared = sharedPlace(access);
+  if (shared.isShared) return touchSharedTogether(access, shared, laneBytes);
+  if (wants(Tool::Race) && access.kind != Kind::Touch && !touchGlobalRow(access, laneBytes)) return false;
   if (!wants(Tool::Init)) return true;
   const bool reads = access.kind == Kind::Load || access.kind == Kind::Atomic;
   if (reads && initialised::writtenBytes(access.address, access.bytes) < access.bytes) return false;
   if (access.kind != Kind::Load) initialised::written(access.address, access.bytes);
+  return true;
+}
+
+bool BlockChecks::touchGlobalRow(const ptx::Access& access, uint64_t laneBytes) {
+  if (access.kind == Kind::Store) underWay_.begins(global_.id(), access.address, access.bytes);
+  return global_.touchRow(access, access.address, laneBytes, linear(access.warp, access.lane));
+}
+
+bool BlockChecks::touchSharedTogether(const ptx::Access& access, const SharedPlace& place, uint64_t laneBytes) {
+  if (inCluster_ || !place.own || !fitsShared(access, place) || access.kind == Kind::Touch) return false;
+  const auto offset = static_cast<uint32_t>(place.offset), bytes = static_cast<uint32_t>(access.bytes);
+  const uint32_t thread = linear(access.warp, access.lane);
+  if (wants(Tool::Race) && shared_.touchRow(access, offset, laneBytes, thread, clocks_)) return false;
+  if (!wants(Tool::Init)) return true;
+  if (access.kind != Kind::Store && shared_.writtenBytes(offset, bytes) < bytes) return false;
+  if (access.kind != Kind::Load) shared_.written(offset, bytes);
   return true;
 }
 
@@ -135,12 +161,14 @@ bool BlockChecks::fitsGlobal(const ptx::Access& access) {
   const bool pageable = block_->launch->flags & ptx::kReachesPageable;
   const allocations::Answer answer = allocations::judge(access.address, access.bytes, stores, pageable);
   const auto fault = [&](unsigned kind, const char* why) {
-    if (!isNewAt(Tool::Memory, kind, access.instruction, nullptr, answer.id))
+    if (!isNewAt(Tool::Memory, kind, access.instruction, 0, answer.id))
       return markFaulted(*block_, CUDA_ERROR_ILLEGAL_ADDRESS);
     return refuse(access, why, allocations::whereabouts(access.address, access.bytes));
   };
   switch (answer.verdict) {
     case allocations::Verdict::Fine:
+      if (!answer.goodBytes && wants(Tool::Race) && global_.freedBefore(access.address))
+        return fault(kFreedInOrder, "is in memory that was freed in the order of a stream before");
       if (answer.goodBytes) good_ = {answer.goodBase, answer.goodBytes + 1};
       return true;
     case allocations::Verdict::Outside:
@@ -164,8 +192,7 @@ bool BlockChecks::refuse(const ptx::Access& access, const std::string& why, cons
 // Contents ----------------------------------------------------------------------------------------------------------
 
 void BlockChecks::checkGlobal(const ptx::Access& access) {
-  if (ordersByAtomics_ && access.strong && wants(Tool::Race))
-    clocks_.pass(linear(access.warp, access.lane), access.address);
+  if (wants(Tool::Race)) checkGlobalRace(access, access.address);
   if (!wants(Tool::Init)) return;
   if (access.kind == Kind::Load || access.kind == Kind::Atomic) {
     const size_t good = initialised::writtenBytes(access.address, access.bytes);
@@ -206,9 +233,8 @@ void BlockChecks::uninitialised(const ptx::Access& access, uint64_t address, siz
 
 // Records -----------------------------------------------------------------------------------------------------------
 
-bool BlockChecks::isNewAt(Tool tool, unsigned kind, const ptx::Instruction* at, const ptx::Instruction* other,
-                          uint64_t memory) {
-  const FaultKey key{tool, kind, entry_, at ? at->line : 0, other ? other->line : 0, memory};
+bool BlockChecks::isNewAt(Tool tool, unsigned kind, const ptx::Instruction* at, uint32_t other, uint64_t memory) {
+  const FaultKey key{tool, kind, entry_, at ? at->line : 0, other, memory};
   if (!isNew(key)) return false;
   last_ = key;
   lastAt_ = at;

@@ -3,11 +3,14 @@
 
 #include <cstdint>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "check/clocks.h"
+#include "check/global_races.h"
 #include "check/report.h"
 #include "check/shared_memory.h"
+#include "check/store_under_way.h"
 #include "ptx/abi/check_abi.h"
 #include "ptx/interpreter/observer.h"
 
@@ -33,12 +36,15 @@ class BlockChecks final : public ptx::BlockObserver {
   // allows() in parts: whether the access may happen, and what comes of it for those that read and write later.
   bool permits(const ptx::Access& access, Own own);
   void touches(const ptx::Access& access);
-  // The same of an access to global memory that many lanes make together; false: each is to be looked at.
-  bool touchesTogether(const ptx::Access& access);
+  // The same of an access that consecutive lanes make together, `laneBytes` each, or all to one place
+  // (0); false: each is to be looked at.
+  bool touchesTogether(const ptx::Access& access, uint64_t laneBytes);
   // What those to come store, where that is known before they do; null: not. Of one warp's access at a time.
   void storing(const StoredData* stored);
   // Memory around what allows() or permits() found good last that is as good; nothing where that is not known.
   ptx::CheckedRange goodRange() const { return good_; }
+  // The block has ended.
+  void leave() { resolveOverwrite(); }
   // Every warp waits at a barrier that nobody can complete.
   void stuck();
 
@@ -48,7 +54,8 @@ class BlockChecks final : public ptx::BlockObserver {
   void fills(const ptx::Access& to) override;
   void arrives(const ptx::BarrierArrival& arrival) override;
   void leaves(uint32_t warp, uint32_t id, uint32_t mask) override;
-  void leavesCluster() override;
+  void arrivesCluster(uint32_t warp, uint32_t mask) override;
+  void leavesCluster(uint32_t warp) override;
   void meet(uint32_t warp, uint32_t mask) override;
   void notNamed(uint32_t warp, uint32_t lane, uint32_t mask, const ptx::Instruction& at) override;
   void missing(uint32_t warp, uint32_t mask, uint32_t present, const ptx::Instruction& at) override;
@@ -68,7 +75,10 @@ class BlockChecks final : public ptx::BlockObserver {
     uint64_t address = 0;
     uint32_t bytes = 0;
     std::byte before[64];
-    Hazard hazard;
+    bool global = false;
+    Hazard hazard;                     // of shared memory
+    global_memory::Conflict conflict;  // of global memory
+    const ptx::Instruction* at = nullptr;
   };
   static constexpr uint32_t kBarriers = 16, kWarps = 32;
 
@@ -77,6 +87,8 @@ class BlockChecks final : public ptx::BlockObserver {
     uint64_t offset;
   };
   SharedPlace sharedPlace(const ptx::Access& access) const;
+  bool touchGlobalRow(const ptx::Access& access, uint64_t laneBytes);
+  bool touchSharedTogether(const ptx::Access& access, const SharedPlace& place, uint64_t laneBytes);
   bool fitsShared(const ptx::Access& access, const SharedPlace& place) const;
   std::byte* ownShared() const { return block_->shared + block_->sharedOffset; }
 
@@ -88,13 +100,18 @@ class BlockChecks final : public ptx::BlockObserver {
   void checkShared(const ptx::Access& access, uint32_t offset);
   void checkRace(const ptx::Access& access, uint32_t offset);
   void checkGlobal(const ptx::Access& access);
+  bool guesses(const global_memory::Conflict& conflict, const ptx::Access& access);
+  void checkGlobalRace(const ptx::Access& access, uint64_t address);
+  FaultKey keyOf(const global_memory::Conflict& conflict, const ptx::Instruction* at) const;
+  void reportConflict(const global_memory::Conflict& conflict, const ptx::Instruction* at);
   void uninitialised(const ptx::Access& access, uint64_t address, size_t good, bool shared);
   void resolveOverwrite();
-  bool changes(const ptx::Access& access, uint32_t offset) const;
+  bool changes(const ptx::Access& access, const std::byte* place) const;
+  void overwrites(const ptx::Access& access, const std::byte* place);
   void reportHazard(const Hazard& hazard);
 
-  bool isNewAt(Tool tool, unsigned kind, const ptx::Instruction* at, const ptx::Instruction* other = nullptr,
-               uint64_t memory = 0);
+  uint64_t clusterWord(uint32_t warp) const;
+  bool isNewAt(Tool tool, unsigned kind, const ptx::Instruction* at, uint32_t other = 0, uint64_t memory = 0);
   void describeLast(const std::string& headline, const std::vector<std::string>& details);
   std::string where(const ptx::Instruction* at) const;
   std::string placeOf(const ptx::Instruction* at) const;
@@ -110,13 +127,17 @@ class BlockChecks final : public ptx::BlockObserver {
   bool inCluster_ = false;  // others may touch its shared memory, which is not followed
   Clocks clocks_;
   SharedMemory shared_;
+  GlobalRaces global_{clocks_};
+  StoreUnderWay underWay_;
   Meeting meetings_[kBarriers];
+  uint32_t clusterRounds_[kWarps] = {};      // how often a warp has left the cluster's barrier
   uint32_t rounds_[kWarps][kBarriers] = {};  // of the meeting that a warp came to
   Overwrite overwrite_;
   ptx::CheckedRange good_;
   const StoredData* stored_ = nullptr;
-  FaultKey last_;                             // the fault that isNewAt() found new
-  const ptx::Instruction* lastAt_ = nullptr;  // where it is
+  std::unordered_map<uint32_t, bool> guesses_;  // by PTX line: whether a load is one (guesses.h)
+  FaultKey last_;                               // the fault that isNewAt() found new
+  const ptx::Instruction* lastAt_ = nullptr;    // where it is
 };
 
 }  // namespace vg::check

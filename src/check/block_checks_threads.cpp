@@ -4,7 +4,9 @@
 #include <cstdio>
 #include <cstring>
 
+#include "check/allocations.h"
 #include "check/block_checks.h"
+#include "check/guesses.h"
 #include "check/words.h"
 
 namespace vg::check {
@@ -27,12 +29,82 @@ void BlockChecks::checkRace(const ptx::Access& access, uint32_t offset) {
   if (!shared_.touch(access, offset, thread, clocks_, hazard)) return;
   const bool storesOver = hazard.kind == Hazard::Kind::WriteAfterWrite && access.bytes <= sizeof overwrite_.before;
   if (!storesOver) return reportHazard(hazard);
-  if (stored_) return changes(access, offset) ? reportHazard(hazard) : void();
-  overwrite_.pending = true;
-  overwrite_.address = reinterpret_cast<uint64_t>(ownShared()) + offset;
-  overwrite_.bytes = static_cast<uint32_t>(access.bytes);
+  if (stored_) return changes(access, ownShared() + offset) ? reportHazard(hazard) : void();
+  overwrites(access, ownShared() + offset);
+  overwrite_.global = false;
   overwrite_.hazard = hazard;
-  std::memcpy(overwrite_.before, ownShared() + offset, access.bytes);
+}
+
+void BlockChecks::overwrites(const ptx::Access& access, const std::byte* place) {
+  overwrite_.pending = true;
+  overwrite_.address = reinterpret_cast<uint64_t>(place);
+  overwrite_.bytes = static_cast<uint32_t>(access.bytes);
+  std::memcpy(overwrite_.before, place, access.bytes);
+}
+
+// Whether a plain load meets an atomic as the first guess of a loop around one.
+bool BlockChecks::guesses(const global_memory::Conflict& conflict, const ptx::Access& access) {
+  const bool earlierStrong = conflict.where & global_memory::kStrong;
+  const bool loadsNow = access.kind == Kind::Load && earlierStrong, loaded = !conflict.earlierWrote && access.strong;
+  if ((!loadsNow && !loaded) || (conflict.where & global_memory::kCopy)) return false;
+  const ptx::Module* const module = loadsNow ? module_ : global_.moduleOf(conflict.earlier);
+  if (!module) return false;
+  const uint32_t line = loadsNow ? access.instruction->line : conflict.where & global_memory::kLine;
+  if (module != module_) return isGuess(*module, line);
+  const auto [found, isNew] = guesses_.try_emplace(line, false);
+  if (isNew) found->second = isGuess(*module, line);
+  return found->second;
+}
+
+// `address`: of the host.
+void BlockChecks::checkGlobalRace(const ptx::Access& access, uint64_t address) {
+  constexpr uint64_t kMost = 32;  // of a fragment of a matrix only the first and the last byte are known
+  if (access.kind == Kind::Touch || access.space == ptx::Space::Param || access.bytes > kMost) return;
+  const uint32_t thread = linear(access.warp, access.lane);
+  global_memory::Conflict conflict;
+  if (access.kind == Kind::Store) underWay_.begins(global_.id(), address, access.bytes);
+  const bool fine = global_.touch(access, address, thread, conflict);
+  if (ordersByAtomics_ && access.strong) {
+    global_.pass(access, thread);
+    clocks_.pass(thread, address);
+  }
+  if (fine || guesses(conflict, access)) return;
+  const auto* const place = reinterpret_cast<const std::byte*>(address);
+  if (access.kind != Kind::Store || access.bytes > sizeof overwrite_.before)
+    return reportConflict(conflict, access.instruction);
+  if (conflict.earlier.id() != global_.id() && !isKnown(keyOf(conflict, access.instruction)))
+    StoreUnderWay::await(conflict.earlier.id(), address, access.bytes);
+  if (stored_) return changes(access, place) ? reportConflict(conflict, access.instruction) : void();
+  overwrites(access, place);
+  overwrite_.global = true;
+  overwrite_.conflict = conflict;
+  overwrite_.at = access.instruction;
+}
+
+FaultKey BlockChecks::keyOf(const global_memory::Conflict& conflict, const ptx::Instruction* at) const {
+  return {Tool::Race,        8u + conflict.writes * 2 + conflict.earlierWrote, entry_,
+          at ? at->line : 0, conflict.where & ~global_memory::kStrong,         0};
+}
+
+void BlockChecks::reportConflict(const global_memory::Conflict& conflict, const ptx::Instruction* at) {
+  const bool writes = conflict.writes;
+  const FaultKey key = keyOf(conflict, at);
+  if (!isNew(key)) return;
+  last_ = key;
+  lastAt_ = at;
+  const bool cluster = conflict.outside;
+  const char* other = !conflict.earlierWrote ? "another read" : "another wrote";
+  if (writes && conflict.earlierWrote) other = "another wrote something else to";
+  if (conflict.where & global_memory::kFreed) other = "is freed in the order of a stream";
+  if (conflict.where & global_memory::kAllocated) other = "a stream allocates";
+  char headline[256];
+  std::snprintf(headline, sizeof headline, "a thread %s %s memory at %#zx that %s, unordered",
+                writes ? "writes" : "reads", cluster ? "shared" : "global", size_t{conflict.address}, other);
+  std::vector<std::string> details{where(at), byWhom(conflict.now.thread())};
+  for (std::string& line : global_.tell(conflict)) details.push_back(std::move(line));
+  if (!cluster)
+    for (std::string& line : allocations::whereabouts(conflict.address, 1)) details.push_back(std::move(line));
+  describeLast(headline, details);
 }
 
 void StoredData::valueOf(uint32_t lane, std::byte* to) const {
@@ -47,12 +119,12 @@ int StoredData::before(uint32_t lane) const {
 }
 
 // Whether a store that is known changes what it finds.
-bool BlockChecks::changes(const ptx::Access& access, uint32_t offset) const {
+bool BlockChecks::changes(const ptx::Access& access, const std::byte* place) const {
   std::byte mine[sizeof overwrite_.before], found[sizeof overwrite_.before];
   stored_->valueOf(access.lane, mine);
   const int before = stored_->before(access.lane);
   if (before < 0)
-    std::memcpy(found, ownShared() + offset, access.bytes);
+    std::memcpy(found, place, access.bytes);
   else
     stored_->valueOf(static_cast<uint32_t>(before), found);
   return std::memcmp(mine, found, access.bytes);
@@ -62,20 +134,28 @@ void BlockChecks::passes(const ptx::Access& object) {
   resolveOverwrite();
   if (!ordersByAtomics_ || !wants(Tool::Race)) return;
   const SharedPlace place = sharedPlace(object);
-  if (place.own)
-    clocks_.pass(linear(object.warp, object.lane), reinterpret_cast<uint64_t>(block_->shared) + place.offset);
+  const uint32_t thread = linear(object.warp, object.lane);
+  if (inCluster_ && place.isShared) {
+    const uint64_t word = object.address + (object.isShared ? reinterpret_cast<uint64_t>(block_->shared) : 0);
+    global_.acquire(word, thread);
+    global_.release(word, thread);
+  }
+  if (place.own) clocks_.pass(thread, reinterpret_cast<uint64_t>(block_->shared) + place.offset);
 }
 
 // The store has been done by now. One that leaves the value as it was harms nobody.
 void BlockChecks::resolveOverwrite() {
+  underWay_.ends();
   if (!overwrite_.pending) return;
   overwrite_.pending = false;
   const bool changed = std::memcmp(reinterpret_cast<void*>(overwrite_.address), overwrite_.before, overwrite_.bytes);
+  if (changed && overwrite_.global) return reportConflict(overwrite_.conflict, overwrite_.at);
   if (changed) reportHazard(overwrite_.hazard);
 }
 
 void BlockChecks::reportHazard(const Hazard& hazard) {
-  if (!isNewAt(Tool::Race, static_cast<unsigned>(hazard.kind), hazard.at, hazard.otherAt)) return;
+  if (!isNewAt(Tool::Race, static_cast<unsigned>(hazard.kind), hazard.at, hazard.otherLine)) return;
+  const ptx::Instruction* const otherAt = words::instructionAt(*module_, hazard.otherLine);
   const char *now = "", *before = "";
   switch (hazard.kind) {
     case Hazard::Kind::ReadAfterWrite:
@@ -94,7 +174,7 @@ void BlockChecks::reportHazard(const Hazard& hazard) {
   const bool sameWarp = hazard.thread / ptx::kWarpSize == hazard.other / ptx::kWarpSize;
   describeLast(headline, {where(hazard.at), byWhom(hazard.thread),
                           "the other is " + threadName(hazard.other) +
-                              (sameWarp ? " of the same warp" : " of another warp") + ", " + placeOf(hazard.otherAt),
+                              (sameWarp ? " of the same warp" : " of another warp") + ", " + placeOf(otherAt),
                           sameWarp ? "nothing like __syncwarp() or __syncthreads() is between them"
                                    : "nothing like __syncthreads() is between them"});
 }
@@ -147,9 +227,26 @@ void BlockChecks::leaves(uint32_t warp, uint32_t id, uint32_t) {
   ++meeting.round;
 }
 
-void BlockChecks::leavesCluster() {
+// The word by which the blocks of a cluster know of each other, where nobody has memory: one for each of the last
+// rounds, as some are at the next one already.
+uint64_t BlockChecks::clusterWord(uint32_t warp) const {
+  constexpr uint64_t kNowhere = uint64_t{1} << 63, kRounds = 16, kWord = 4;
+  return kNowhere + reinterpret_cast<uint64_t>(block_->clusterShared) + clusterRounds_[warp % kWarps] % kRounds * kWord;
+}
+
+void BlockChecks::arrivesCluster(uint32_t warp, uint32_t mask) {
   resolveOverwrite();
-  if (wants(Tool::Race)) clocks_.meetAll();
+  if (!wants(Tool::Race)) return;
+  for (uint32_t left = mask; left; left &= left - 1)
+    global_.release(clusterWord(warp), linear(warp, static_cast<uint32_t>(std::countr_zero(left))));
+}
+
+void BlockChecks::leavesCluster(uint32_t warp) {
+  resolveOverwrite();
+  if (!wants(Tool::Race)) return;
+  global_.acquire(clusterWord(warp), linear(warp, 0));
+  ++clusterRounds_[warp % kWarps];
+  clocks_.meetAll();
 }
 
 void BlockChecks::meet(uint32_t warp, uint32_t mask) {

@@ -16,6 +16,7 @@
 #include "check/block_checks.h"
 #include "check/calls.h"
 #include "check/faulted.h"
+#include "check/global_races.h"
 #include "check/initialised.h"
 #include "check/report.h"
 #include "copy/watch.h"
@@ -56,16 +57,27 @@ Observer& theObserver() {  // never destroyed
 uintptr_t addressOf(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer); }
 
 void copied(const copy::Shape& shape) {
+  const bool init = wants(Tool::Init), race = wants(Tool::Race);
   for (size_t z = 0; z < shape.depth; ++z)
-    for (size_t y = 0; y < shape.height; ++y)
-      initialised::copied(
-          addressOf(shape.destination.base) + z * shape.destination.slicePitch + y * shape.destination.rowPitch,
-          addressOf(shape.source.base) + z * shape.source.slicePitch + y * shape.source.rowPitch, shape.width);
+    for (size_t y = 0; y < shape.height; ++y) {
+      const uintptr_t to =
+          addressOf(shape.destination.base) + z * shape.destination.slicePitch + y * shape.destination.rowPitch;
+      const uintptr_t from = addressOf(shape.source.base) + z * shape.source.slicePitch + y * shape.source.rowPitch;
+      if (init) initialised::copied(to, from, shape.width);
+      if (race) global_races::copied(to, from, shape.width);
+    }
 }
 void filled(const copy::Fill& fill) {
-  for (size_t y = 0; y < fill.height; ++y) initialised::written(addressOf(fill.base) + y * fill.pitch, fill.width);
+  for (size_t y = 0; y < fill.height; ++y) {
+    const uintptr_t row = addressOf(fill.base) + y * fill.pitch;
+    if (wants(Tool::Init)) initialised::written(row, fill.width);
+    if (wants(Tool::Race)) global_races::filled(row, fill.width);
+  }
 }
-void written(const void* address, size_t bytes) { initialised::written(addressOf(address), bytes); }
+void written(const void* address, size_t bytes) {
+  if (wants(Tool::Init)) initialised::written(addressOf(address), bytes);
+  if (wants(Tool::Race)) global_races::written(addressOf(address), bytes);
+}
 constexpr copy::Watcher kCopyWatcher{copied, filled, written};
 
 struct Faulted {
@@ -118,7 +130,7 @@ void start(const alloc::MemoryTable& table) {
   if (!tools) return;
   toolsOn.store(tools, std::memory_order_release);
   if (any() || wants(Tool::Api)) allocations::start(table);
-  if (wants(Tool::Init)) copy::watcher.store(&kCopyWatcher, std::memory_order_release);
+  if (wants(Tool::Init) || wants(Tool::Race)) copy::watcher.store(&kCopyWatcher, std::memory_order_release);
   checkedProcess = getpid();
   on_exit(atExit, nullptr);
 }
@@ -150,6 +162,9 @@ CUresult takeFaulted(uint64_t grid) {
   return error;
 }
 
+void tellEnded(const ptx::BlockState& block) {
+  if (block.checked && block.checked->owner) theObserver().of(block).leave();
+}
 void tellStuck(const ptx::BlockState& block) { theObserver().stuck(block); }
 
 void beginParts(CUdeviceptr address, size_t bytes) { allocations::beginBlock(address, bytes); }

@@ -29,6 +29,8 @@ ptx::Observer* observer(FirstFault told);
 
 // The error that a device would have stopped this grid with; CUDA_SUCCESS when there is none. Forgets the answer.
 CUresult takeFaulted(uint64_t grid);
+// The block has ended.
+void tellEnded(const ptx::BlockState& block);
 // The launch is about to end because all warps of the block wait for ever.
 void tellStuck(const ptx::BlockState& block);
 

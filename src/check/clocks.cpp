@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "check/known.h"
 #include "ptx/abi/kernel_abi.h"
 
 namespace vg::check {
@@ -21,6 +22,20 @@ void Clocks::reset(uint32_t threads) {
   clocks_.resize(threads);
   joined_.resize(threads);
   meetAll();
+  begin_ = floor_;
+}
+
+std::shared_ptr<const Known> Clocks::knownTo(uint32_t thread) const {
+  auto known = std::make_shared<Known>();
+  known->floor = floor();
+  const uint32_t first = crossed_ ? 0 : thread / ptx::kWarpSize * ptx::kWarpSize;
+  const uint32_t end = crossed_ ? threads_ : std::min(first + ptx::kWarpSize, threads_);
+  const uint32_t* const row = known_.data() + size_t{thread} * threads_;
+  for (uint32_t other = first; other < end; ++other) {
+    const uint32_t clock = other == thread ? clocks_[thread] : row[other];
+    if (clock >= floor_) known->threads.emplace_back(other, clock - begin_);
+  }
+  return known;
 }
 
 void Clocks::meetAll() {

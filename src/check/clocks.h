@@ -9,9 +9,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <vector>
 
 namespace vg::check {
+
+struct Known;  // known.h
 
 class Clocks {
  public:
@@ -23,6 +26,15 @@ class Clocks {
   // A new block of so many threads.
   void reset(uint32_t threads);
   uint32_t now(uint32_t thread) const { return clocks_[thread]; }
+  // The same, and the floor, since the block began.
+  uint32_t sinceBegin(uint32_t thread) const { return clocks_[thread] - begin_; }
+  uint32_t floor() const { return floor_ - begin_; }
+  // ordered() of a clock since then.
+  bool orderedSinceBegin(uint32_t other, uint32_t clock, uint32_t thread) const {
+    return ordered(other, clock + begin_, thread);
+  }
+  // What a thread knows of the block.
+  std::shared_ptr<const Known> knownTo(uint32_t thread) const;
   // Whether what `other` did at `clock` is ordered before what `thread` does now.
   bool ordered(uint32_t other, uint32_t clock, uint32_t thread) const {
     return clock < floor_ || other == thread || known_[size_t{thread} * threads_ + other] >= clock;
@@ -42,6 +54,7 @@ class Clocks {
 
   uint32_t threads_ = 0;
   uint32_t last_ = 0, floor_ = 1;
+  uint32_t begin_ = 0;            // the floor when the block began
   bool crossed_ = false;          // since the floor rose, threads of different warps met
   std::vector<uint32_t> clocks_;  // by thread
   std::vector<uint32_t> known_;   // [thread][other]

@@ -73,19 +73,13 @@ void meetByMasks(BlockChecks& checks, const WarpMeeting& told, const ptx::Instru
   }
 }
 
-// Addresses that are one row of elements without gaps, or all the same: how many bytes they are together; 0: neither.
-uint64_t togetherBytes(const uint64_t* addresses, uint32_t mask, uint64_t bytes) {
+// The lanes from the first of the mask on that come one after the other, each `step` bytes behind the one before.
+uint32_t lanesInRow(const uint64_t* addresses, uint32_t mask, uint64_t step) {
   const auto first = static_cast<uint32_t>(std::countr_zero(mask));
-  const uint32_t whole = mask >> first;
-  const auto count = static_cast<uint32_t>(std::popcount(mask));
-  const uint64_t start = addresses[first];
-  bool row = !(whole & (whole + 1)), same = true;
-  for (uint32_t left = mask; left; left &= left - 1) {
-    const auto lane = static_cast<uint32_t>(std::countr_zero(left));
-    row &= addresses[lane] == start + (lane - first) * bytes;
-    same &= addresses[lane] == start;
-  }
-  return same ? bytes : row ? count * bytes : 0;
+  const auto most = static_cast<uint32_t>(std::countr_one(mask >> first));
+  uint32_t count = 1;
+  while (count < most && addresses[first + count] == addresses[first] + count * step) ++count;
+  return (count == ptx::kWarpSize ? ~0u : (1u << count) - 1) << first;
 }
 
 // One warp's access while it is looked at.
@@ -105,8 +99,8 @@ class Judging {
 
   uint32_t run() {
     if (!isShared_) known_ = block_.checked->ranges[asked_.form.range];
-    uint32_t allowed = 0;
-    eachLane(asked_.mask, [&](uint32_t lane) { allowed |= permitted(lane) ? 1u << lane : 0; });
+    uint32_t allowed = known() ? asked_.mask : 0;
+    if (!allowed) eachLane(asked_.mask, [&](uint32_t lane) { allowed |= permitted(lane) ? 1u << lane : 0; });
     if (known_.room && !isShared_) block_.checked->ranges[asked_.form.range] = known_;
     if (!memoryOnly()) touch(allowed & ~own_);
     return allowed;
@@ -124,6 +118,21 @@ class Judging {
     nameShared(block_, access_);
   }
 
+  // Whether all lanes go where it is known to be well, as most accesses do.
+  bool known() {
+    if (!wants(Tool::Memory)) return isShared_ || access_.space == ptx::Space::Global;
+    if (isShared_)
+      known_ = {reinterpret_cast<uint64_t>(block_.shared) + block_.sharedOffset, uint64_t{block_.sharedLimit} + 1};
+    if (access_.bytes >= known_.room) return false;
+    const uint64_t last = known_.room - 1 - access_.bytes;
+    uint64_t wrong = 0;
+    eachLane(asked_.mask, [&](uint32_t lane) {
+      const uint64_t address = asked_.addresses[lane];
+      wrong |= uint64_t{address - known_.base > last} | (address & (access_.alignment - 1));
+    });
+    return !wrong;
+  }
+
   bool permitted(uint32_t lane) {
     const uint64_t address = asked_.addresses[lane];
     if (known_.holds(address, access_.bytes) && !(address & (access_.alignment - 1))) return true;
@@ -138,19 +147,39 @@ class Judging {
 
   // What the access does to those that come later.
   void touch(uint32_t lanes) {
-    if (!lanes) return;
-    name(static_cast<uint32_t>(std::countr_zero(lanes)));
+    if (lanes) checks_.storing(nullptr);
+    uint32_t alone = 0;
+    for (uint32_t left = lanes, row = 0; left; left &= ~row)
+      if (!touchRow(row = nextRow(left))) alone |= row;
+    if (alone) touchAlone(lanes, alone);
+  }
+
+  // Lanes side by side, or at one place, where that is no store.
+  uint32_t nextRow(uint32_t left) const {
+    const uint32_t row = lanesInRow(asked_.addresses, left, access_.bytes);
+    const bool one = !(row & (row - 1));
+    return one && access_.kind != ptx::Access::Kind::Store ? lanesInRow(asked_.addresses, left, 0) : row;
+  }
+
+  bool touchRow(uint32_t row) {
+    const auto first = static_cast<uint32_t>(std::countr_zero(row)), count = static_cast<uint32_t>(std::popcount(row));
     const uint64_t bytes = access_.bytes;
-    if (const uint64_t together = isShared_ ? 0 : togetherBytes(asked_.addresses, lanes, bytes)) {
-      access_.bytes = together;
-      const bool done = checks_.touchesTogether(access_);
-      access_.bytes = bytes;
-      if (done) return;
-    }
+    const bool apart = count > 1 && asked_.addresses[first + 1] != asked_.addresses[first];
+    name(first);
+    if (apart) access_.bytes = count * bytes;
+    const bool done = checks_.touchesTogether(access_, apart ? bytes : 0);
+    access_.bytes = bytes;
+    if (!done || apart || count == 1) return done;
+    name(first + count - 1);  // two of those at one place stand for all: whoever comes next is at most one of them
+    return checks_.touchesTogether(access_, 0);
+  }
+
+  // `lanes`: of the access, whose stores may meet.
+  void touchAlone(uint32_t lanes, uint32_t alone) {
     const StoredData stored{static_cast<const std::byte*>(asked_.data), asked_.form.elementBytes, asked_.form.bytes,
                             lanes, asked_.addresses};
     checks_.storing(asked_.data ? &stored : nullptr);
-    eachLane(lanes, [&](uint32_t lane) {
+    eachLane(alone, [&](uint32_t lane) {
       name(lane);
       checks_.touches(access_);
     });
@@ -177,14 +206,14 @@ CompiledKernel::CompiledKernel(const ptx::Module& module, const std::vector<cons
   for (const ptx::ParameterSlot& slot : ptx::parameterLayout(entry_)) parameterBytes_ = slot.offset + slot.size;
   for (const ptx::Function* const function : reached)
     for (const ptx::Instruction& i : function->body) {
-      index_.emplace(i.line, &i);
+      if (index_.size() <= i.line) index_.resize(i.line + 1);
+      if (!index_[i.line]) index_[i.line] = &i;
       carriesOrder_ |= ptx::carriesOrder(i);
     }
 }
 
 const ptx::Instruction* CompiledKernel::at(uint32_t line) const {
-  const auto found = index_.find(line);
-  return found == index_.end() ? nullptr : found->second;
+  return line < index_.size() ? index_[line] : nullptr;
 }
 
 uint32_t judge(ptx::BlockState& block, const CompiledKernel& kernel, const WarpAccess& access) {

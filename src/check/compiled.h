@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <unordered_map>
 #include <vector>
 
 #include "ptx/abi/check_abi.h"
@@ -36,7 +35,7 @@ class CompiledKernel {
   const uint32_t reserved_;
   uint32_t parameterBytes_ = 0;
   bool carriesOrder_ = false;
-  std::unordered_map<uint32_t, const ptx::Instruction*> index_;
+  std::vector<const ptx::Instruction*> index_;  // by line
 };
 
 // Local memory of a warp's lanes, as the calling code has it.

@@ -96,6 +96,11 @@ size_t countLeftOut() {
 
 }  // namespace
 
+bool isKnown(const FaultKey& key) {
+  const MutexLock lock(faults().mutex);
+  return faults().all.contains(key);
+}
+
 bool isNew(const FaultKey& key) {
   Faults& f = faults();
   const MutexLock lock(f.mutex);

@@ -14,6 +14,7 @@
 
 namespace vg::check {
 
+bool isKnown(const FaultKey& key);
 // Counts the fault. True when it is new: then somebody must describe() it.
 bool isNew(const FaultKey& key);
 // The text of a new fault: a headline and indented lines below it.

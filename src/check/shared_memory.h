@@ -1,4 +1,4 @@
-// The shared memory of a running block, byte by byte: who touched it last, and whether it was ever written.
+// The shared memory of a running block: who touched it last (global_memory.h), and whether it was ever written.
 //
 // Of the readers since the last write two are kept, of different warps where there are such: no report is ever false,
 // and one that needs a third reader may be missed.
@@ -6,10 +6,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 #include "check/clocks.h"
+#include "check/global_memory.h"
 #include "ptx/interpreter/observer.h"
 
 namespace vg::check {
@@ -20,39 +20,32 @@ struct Hazard {
   Kind kind = Kind::ReadAfterWrite;
   uint32_t offset = 0;  // of the first byte
   uint32_t thread = 0, other = 0;
-  const ptx::Instruction *at = nullptr, *otherAt = nullptr;
+  const ptx::Instruction* at = nullptr;
+  uint32_t otherLine = 0;  // of the PTX
 };
 
-class SharedMemory {
+class SharedMemory final : public global_memory::Party {
  public:
+  SharedMemory() : Party(0, 0, 0) {}
   // A new block with so many bytes.
   void reset(uint32_t bytes);
   // Notes an access. True when it is in conflict with an earlier one.
   bool touch(const ptx::Access& access, uint32_t offset, uint32_t thread, const Clocks& clocks, Hazard& hazard);
+  // The same of consecutive threads, `laneBytes` each, or of all of them to one place (0). True: each is to be looked
+  // at.
+  bool touchRow(const ptx::Access& access, uint32_t offset, uint64_t laneBytes, uint32_t thread, const Clocks& clocks);
   // How many bytes from the first on were written.
   uint32_t writtenBytes(uint32_t offset, uint32_t bytes) const;
   void written(uint32_t offset, uint32_t bytes);
 
+  bool ordered(global_memory::Who earlier, uint32_t thread) const override;
+
  private:
-  struct Reader {
-    uint32_t clock = 0;  // 0: none
-    uint16_t thread = 0;
-    bool strong = false;
-    const ptx::Instruction* at = nullptr;
-  };
-  struct Byte {
-    Reader writer;
-    Reader readers[2];
-  };
-  static void addReader(Byte& byte, const Reader& reader, const Clocks& clocks);
+  bool touchBy(const global_memory::Row& row, const Clocks& clocks, global_memory::Conflict* conflict);
 
-  struct Touch;
-  bool touchByte(Byte& byte, const Touch& touch, uint32_t offset, Hazard& hazard);
-  void split(uint32_t word);
-
-  std::vector<Byte> bytes_;
-  std::vector<uint8_t>
-      whole_;  // by word of 4 bytes: they have been touched together only, and the first stands for all
+  uint64_t blocks_ = 0;  // that there have been: each is an id
+  const Clocks* clocks_ = nullptr;
+  global_memory::Region region_;
   std::vector<uint8_t> written_;
 };
 

@@ -64,6 +64,13 @@ std::string place(const ptx::Module& module, const ptx::Instruction& at) {
   return text + "PTX line " + std::to_string(at.line);
 }
 
+const ptx::Instruction* instructionAt(const ptx::Module& module, uint32_t line) {
+  for (const ptx::Function& function : module.functions)
+    for (const ptx::Instruction& i : function.body)
+      if (i.line == line) return &i;
+  return nullptr;
+}
+
 FaultPlace placeOf(const ptx::Module& module, const ptx::Function& entry, const ptx::Instruction* at) {
   FaultPlace place;
   place.kernel = kernel(entry);

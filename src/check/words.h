@@ -15,6 +15,8 @@ std::string access(const ptx::Access& access);
 std::string kernel(const ptx::Function& entry);
 // "at scale.cu:12, PTX line 34"
 std::string place(const ptx::Module& module, const ptx::Instruction& at);
+// The instruction of a PTX line; null when there is none.
+const ptx::Instruction* instructionAt(const ptx::Module& module, uint32_t line);
 // The same in parts; `at` may be null.
 FaultPlace placeOf(const ptx::Module& module, const ptx::Function& kernel, const ptx::Instruction* at);
 // "shfl", as the PTX has it.

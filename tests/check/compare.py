@@ -85,11 +85,11 @@ def problems(folder, case, tool, end, headline, line, program):
     run, said = run_case(folder, case, tool, program, "compile")
     if run.returncode == 77:
         return "skipped"
-    if tool in OF_KERNELS:
+    if tool.split(",")[0] in OF_KERNELS:
         _, interpreted = run_case(folder, case, tool, program, "interpret")
         if comparable(said) != comparable(interpreted):
             return f"compiled:\n{said}interpreted:\n{interpreted}"
-    wanted = [record for record in records(said) if record.startswith(f"{tool}: ") and headline in record]
+    wanted = [record for record in records(said) if record.startswith(f"{tool.split(',')[0]}: ") and headline in record]
     if not wanted:
         return f"no record of {tool} with '{headline}' in\n{said}{run.stderr}"
     if line and not any(re.search(rf"faults\.cu:{line}\b", record) for record in wanted):

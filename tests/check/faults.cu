@@ -24,6 +24,10 @@ __global__ void touch(int* data) {
   data[threadIdx.x] += 1;  // HERE touch
 }
 
+__global__ void touchFreed(int* data) {
+  data[threadIdx.x] = 1;  // HERE afterFreeInOrder
+}
+
 __global__ void misaligned(char* data) {
   *reinterpret_cast<int*>(data + 4 * threadIdx.x + 1) = 1;  // HERE misaligned
 }
@@ -287,6 +291,14 @@ static void run(const char* name) {
     int* const data = allocate<int>(32);
     cudaFree(data);
     touch<<<1, 32>>>(data);
+  }
+  if (is("afterFreeInOrder")) {
+    int* data = nullptr;
+    cudaStream_t stream;
+    cudaStreamCreate(&stream);
+    cudaMallocAsync(&data, 128, stream);
+    cudaFreeAsync(data, stream);
+    touchFreed<<<1, 32, 0, stream>>>(data);
   }
   if (is("nowhere")) touch<<<1, 1>>>(reinterpret_cast<int*>(64));
   if (is("readOnly")) {

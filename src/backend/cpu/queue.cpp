@@ -6,6 +6,7 @@
 #include "backend/cpu/textures/texture_table.h"
 #include "backend/serial_work.h"
 #include "backend/updatable_node.h"
+#include "check/order.h"
 #include "copy/copy.h"
 
 namespace vg::backend::cpu {
@@ -27,7 +28,7 @@ class CpuQueue::Work final : public SerialWork {
     try {
       const auto* launch = std::get_if<LaunchCommand>(&command);
       if (launch && !launch->record->kernel->inlineSafe(launch->record->shape)) return false;
-      execute(launch ? LaunchCommand{launch->record, launch->faults, now()} : command);
+      execute(launch ? LaunchCommand{launch->record, launch->faults, now(), 0, false, launch->checked} : command);
       return true;
     } catch (const std::bad_alloc&) {
       return false;
@@ -36,10 +37,12 @@ class CpuQueue::Work final : public SerialWork {
 
  private:
   void perform(const CopyCommand& c) override {
+    const check::order::Doing doing(c.checked);
     WorkerParallel parallel(Workers::shared());
     if (!copy::copy(c.shape, &parallel) && c.faults) c.faults->report(CUDA_ERROR_ILLEGAL_ADDRESS, copy::kFault);
   }
   void perform(const FillCommand& c) override {
+    const check::order::Doing doing(c.checked);
     WorkerParallel parallel(Workers::shared());
     if (!copy::fill(c.fill, &parallel) && c.faults) c.faults->report(CUDA_ERROR_ILLEGAL_ADDRESS, copy::kFault);
   }
@@ -48,6 +51,7 @@ class CpuQueue::Work final : public SerialWork {
     LaunchPlace place = place_;
     place.urgency = urgency();
     place.makeQueue = makeQueue;
+    place.checked = c.checked;
     if (!place.texturesRemoved) place.texturesRemoved = c.queuedAt;
     Point descendants;
     if (c.faults->state() == CUDA_SUCCESS) {

@@ -72,7 +72,9 @@ CUresult check(const KernelStep& step) {
 backend::HostCall foreign(KernelStep& step) {
   return {[](void* data) {
             auto& kernel = *static_cast<KernelStep*>(data);
-            const backend::Command launch = backend::LaunchCommand{&kernel.record, kernel.context.context};
+            backend::LaunchCommand launches{&kernel.record, kernel.context.context};
+            launches.checked = kernel.checked;
+            const backend::Command launch = launches;
             (void)kernel.context.context->legacyStream().submit(&launch, 1, Completion::Host);
           },
           &step};
@@ -104,6 +106,7 @@ void runStep(const FillStep& step, Context& context) {
 void runStep(const HostStep& step, Context& context) {
   if (context.state() != CUDA_SUCCESS) return;
   const InsideHostFunction inside;
+  if (const uint64_t work = check::order::Doing::now()) check::order::hostKnows(work);
   work_activity::inGraph([] { return activity::WorkKind::HostFunction; }, [&] { step.call.fn(step.call.userData); });
 }
 
@@ -127,6 +130,7 @@ void runStep(const BranchStep& step, Context& context) {
   while (GraphPlan* const body = context.alive() && context.state() == CUDA_SUCCESS ? chosen(step) : nullptr) {
     Result<Stream&> stream = resolveStream(step.stream, nullptr);
     if (!stream) return;
+    if (check::order::on()) check::order::loseOrder(stream->line());
     {
       const graphs::Lock lock;
       if (body->submit(*stream, {}) != CUDA_SUCCESS) return;
@@ -243,10 +247,16 @@ CUresult GraphPlan::append(const Graph& graph, const std::unordered_map<uint64_t
   const auto asKernel = [&](const GraphNode& node) { return goesAsKernel(node, context_.device()); };
   for (const auto& [node, level, chain] : inLevels(graph, placed_, asKernel)) {
     const GraphNode* const behind = std::exchange(before, node);
+    const size_t firstStep = steps_.size();
     if (const auto* child = node->as<ChildNode>()) {
+      const std::vector<uint32_t> outer = followed_.outer;
+      if (check::order::on()) noteOrder(*node, firstStep);
       VG_CHECK(append(*child->graph, disabled, culprit));
+      followed_.outer = outer;
+      if (check::order::on()) followed_.childSteps[node->id()].second = static_cast<uint32_t>(steps_.size());
       continue;
     }
+    if (check::order::on()) noteOrder(*node, firstStep);
     auto step = compile(*node, disabled, !disabled.contains(node->id()));
     if (!step.ok()) {
       *culprit = node;
@@ -261,6 +271,47 @@ CUresult GraphPlan::append(const Graph& graph, const std::unordered_map<uint64_t
     order_.push_back({level, by && by == behind, chain, by && chain.follows});
   }
   return CUDA_SUCCESS;
+}
+
+// What a node comes after; of a child graph that is what all of its steps come after, too.
+void GraphPlan::noteOrder(const GraphNode& node, size_t firstStep) {
+  std::vector<uint32_t> after = followed_.outer;
+  for (const Dependency& dependency : node.dependencies()) {
+    const auto child = followed_.childSteps.find(dependency.node->id());
+    const auto step = stepOf_.find(dependency.node->id());
+    if (child != followed_.childSteps.end())
+      for (uint32_t k = child->second.first; k < child->second.second; ++k) after.push_back(k);
+    else if (step != stepOf_.end())
+      after.push_back(static_cast<uint32_t>(step->second));
+  }
+  if (!node.as<ChildNode>()) return followed_.after.push_back(std::move(after));
+  followed_.childSteps[node.id()] = {static_cast<uint32_t>(firstStep), static_cast<uint32_t>(firstStep)};
+  followed_.outer = std::move(after);
+}
+
+// Tells checked mode of a run: what it comes after, and its steps.
+void GraphPlan::numberSteps(Stream& stream, Point after) {
+  using check::order::Form;
+  const check::order::Line line = stream.line();
+  if (after.timeline) check::order::waits(line, after.timeline, after.value);
+  if (operates_) check::order::loseOrder(line);
+  for (const Step& step : steps_)
+    if (const auto* wait = std::get_if<WaitStep>(&step))
+      if (const Result<Event&> event = events::find(wait->event); event.ok())
+        if (const Point point = event->point(); point.timeline) check::order::waits(line, point.timeline, point.value);
+  const uint64_t begin = check::order::beginGraph(line);
+  std::vector<uint64_t> works;
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    auto* const kernel = std::get_if<KernelStep>(&steps_[i]);
+    const uint32_t* const grid = kernel ? kernel->record.shape.grid : nullptr;
+    const Form form = kernel ? Form::Kernel : std::holds_alternative<FillStep>(steps_[i]) ? Form::Fill : Form::Copy;
+    std::vector<uint64_t> before;
+    for (const uint32_t k : followed_.after[i]) before.push_back(works[k]);
+    works.push_back(check::order::nodeSubmitted(begin, before, form, grid ? uint64_t{grid[0]} * grid[1] * grid[2] : 1));
+    if (kernel) kernel->checked = works.back();
+  }
+  check::order::endGraph(line, works);
+  followed_.works = std::move(works);
 }
 
 CUresult GraphPlan::patch(const GraphNode& node, bool disabled) {
@@ -460,13 +511,14 @@ CUresult GraphPlan::checkSteps() const {
 
 CUresult GraphPlan::addCommands(size_t index, Stream& stream, std::vector<backend::Command>& commands) {
   Step& step = steps_[index];
+  const uint64_t work = followed_.works.empty() ? 0 : followed_.works[index];
   if (auto* kernel = std::get_if<KernelStep>(&step)) {
     if (&kernel->context.context->device() != &stream.context().device()) {
       commands.push_back(foreign(*kernel));
       return CUDA_SUCCESS;
     }
     commands.push_back(backend::LaunchCommand{&kernel->record, kernel->context.context, 0, order_[index].level,
-                                              mayBeginEarly(steps_, order_, index, context_.device())});
+                                              mayBeginEarly(steps_, order_, index, context_.device()), work});
     return CUDA_SUCCESS;
   }
   if (auto* record = std::get_if<RecordStep>(&step)) {
@@ -481,10 +533,12 @@ CUresult GraphPlan::addCommands(size_t index, Stream& stream, std::vector<backen
     if (const Point point = event.point(); point.timeline) commands.push_back(backend::Wait{point});
     return CUDA_SUCCESS;
   }
-  if (const auto* copy = std::get_if<CopyStep>(&step)) commands.push_back(backend::CopyCommand{copy->shape, &context_});
-  if (const auto* fill = std::get_if<FillStep>(&step)) commands.push_back(backend::FillCommand{fill->fill, &context_});
+  if (const auto* copy = std::get_if<CopyStep>(&step))
+    commands.push_back(backend::CopyCommand{copy->shape, &context_, work});
+  if (const auto* fill = std::get_if<FillStep>(&step))
+    commands.push_back(backend::FillCommand{fill->fill, &context_, work});
   if (const auto* batch = std::get_if<CopyBatchStep>(&step))
-    for (const CopyStep& copy : batch->copies) commands.push_back(backend::CopyCommand{copy.shape, &context_});
+    for (const CopyStep& copy : batch->copies) commands.push_back(backend::CopyCommand{copy.shape, &context_, work});
   return CUDA_SUCCESS;
 }
 
@@ -527,6 +581,7 @@ bool GraphPlan::tryInPlace(Stream& stream, void (*runAll)(void*)) {
 
 CUresult GraphPlan::submit(Stream& stream, Point after) {
   prepare();
+  if (check::order::on()) numberSteps(stream, after);
   const bool free = after.done() || after.timeline == stream.tail().timeline;
   const auto runAll = [](void* data) {
     auto* const plan = static_cast<GraphPlan*>(data);
@@ -640,6 +695,8 @@ CUresult GraphPlan::submitFromKernel() {
     return CUDA_ERROR_LAUNCH_FAILED;
   }
   VG_CHECK(checkSteps());
+  if (check::order::on()) check::order::loseOrder(stream.line());
+  followed_.works.clear();
   std::vector<backend::Command> commands;
   commands.reserve(pieces_.size() + 1);
   VG_CHECK(addPieces(stream, commands, false));  // kernels wait for the thread that does this
@@ -688,7 +745,10 @@ void GraphPlan::applyNodes() const {
 // On a thread where nobody can be answered.
 void GraphPlan::run(size_t first, size_t last) const noexcept {
   try {
-    for (size_t i = first; i < last; ++i) std::visit([this](const auto& step) { runStep(step, context_); }, steps_[i]);
+    for (size_t i = first; i < last; ++i) {
+      const check::order::Doing doing(followed_.works.empty() ? 0 : followed_.works[i]);
+      std::visit([this](const auto& step) { runStep(step, context_); }, steps_[i]);
+    }
   } catch (const std::bad_alloc&) {
     context_.report(CUDA_ERROR_OUT_OF_MEMORY, "no memory for a step of a graph");
   }

@@ -71,6 +71,7 @@ struct KernelStep {
   std::shared_ptr<backend::UpdatableNode> node;
   uint64_t version = 0;
   bool enabled = true;
+  uint64_t checked = 0;  // LaunchCommand::checked of the last run
 };
 struct HostStep {
   CUDA_HOST_NODE_PARAMS call;
@@ -193,6 +194,8 @@ class GraphPlan final : public LaunchedGraph, private backend::Executor::Task {
   void run() override;
 
   void run(size_t first, size_t last) const noexcept;
+  void noteOrder(const GraphNode& node, size_t firstStep);
+  void numberSteps(Stream& stream, Point after);
 
   Context& context_;
   GraphPlan* const top_;
@@ -205,7 +208,15 @@ class GraphPlan final : public LaunchedGraph, private backend::Executor::Task {
   Whole whole_;  // of a top plan
   std::atomic<uint32_t> references_{1};
   std::vector<Step> steps_;
-  std::vector<StepOrder> order_;                 // of steps
+  std::vector<StepOrder> order_;  // of steps
+  // For checked mode, which alone fills it: steps that a step comes after, and the numbers of the last run.
+  struct Followed {
+    std::vector<std::vector<uint32_t>> after;                                // by step
+    std::unordered_map<uint64_t, std::pair<uint32_t, uint32_t>> childSteps;  // of child graphs, by their node
+    std::vector<uint32_t> outer;                                             // what the child graph comes after
+    std::vector<uint64_t> works;                                             // by step
+  };
+  Followed followed_;
   PlaceNumbers placed_;                          // that were given
   std::unordered_map<uint64_t, size_t> stepOf_;  // by the id of the node
   std::vector<Piece> pieces_;

@@ -217,7 +217,10 @@ CUresult Event::query() const {
     const CUresult result = shared->query(recorded().point);
     return result == CUDA_SUCCESS ? context_->state() : result;
   }
-  if (point().done()) return context_->state();
+  if (const Point last = point(); last.done()) {
+    if (check::order::on()) check::order::hostWaited(last.timeline, last.value);
+    return context_->state();
+  }
   spare_hands::lendIfWanted();
   return CUDA_ERROR_NOT_READY;
 }
@@ -232,6 +235,7 @@ CUresult Event::synchronize() const {
     point().wait();
   }
   noteHostWait();
+  if (const Point last = recorded().point; check::order::on()) check::order::hostWaited(last.timeline, last.value);
   context_->device().backend().flushOutput();
   VG_CHECK(context_->state());
   return result;

@@ -22,6 +22,7 @@
 #include "base/mutex.h"
 #include "base/result.h"
 #include "base/timeline.h"
+#include "check/order.h"
 #include "core/streams/capture_sink.h"
 #include "core/streams/followed_points.h"
 #include "core/streams/priorities.h"
@@ -80,6 +81,11 @@ class Stream {
   int priority() const { return priority_.load(std::memory_order_relaxed); }
   uint64_t id() const { return id_; }
   Kind kind() const { return kind_; }
+  // As checked mode knows it.
+  check::order::Line line() const {
+    using Kinds = check::order::Line::Kind;
+    return {timeline_, &set_, !blocking() ? Kinds::Free : kind_ == Kind::Legacy ? Kinds::Legacy : Kinds::Blocking};
+  }
   // The handle that names this stream: its own, CU_STREAM_LEGACY or CU_STREAM_PER_THREAD.
   CUstream handle() const;
 
@@ -129,6 +135,7 @@ class Stream {
   bool runInPlace(Work work) {
     uint64_t value = 0;
     if (!inlineAllowed_ || captured() || !claim(&value)) return false;
+    const check::order::Doing doing(followed(check::order::Form::Copy));
     work();
     timeline_->advance(value);
     return true;
@@ -175,10 +182,17 @@ class Stream {
     auto kept = keep(*this, work);
     return kept.ok() ? capture::take(*this, std::move(*kept)) : kept.error();
   }
+  using Submit = CUresult (backend::Queue::*)(const backend::Command*, size_t, Point);
+  // The number that checked mode gives to work of this stream; 0: it is not asked to.
+  uint64_t followed(check::order::Form form, uint64_t blocks = 1) const {
+    return check::order::on() ? check::order::submitted(line(), form, blocks) : 0;
+  }
+  backend::Command numbered(backend::Command command) const;
+  Point marked(Point point) const;
+  CUresult enqueueFollowed(const backend::Command* commands, size_t count, uint64_t* value, Submit submit);
   CUresult admit() const;
   bool othersDone() const;
   bool claim(uint64_t* value);
-  using Submit = CUresult (backend::Queue::*)(const backend::Command*, size_t, Point);
   CUresult enqueue(const backend::Command* commands, size_t count, uint64_t* value,
                    Submit submit = &backend::Queue::submit);
   CUresult enqueueAsIs(const backend::Command* commands, size_t count, uint64_t* value, Submit submit);

@@ -250,6 +250,7 @@ CUresult await(Context& context, Sets& sets) {
       drain(sets);
   }
   noteHostWait();
+  if (check::order::on()) check::order::hostWaitedForAll();
   context.device().backend().flushOutput();
   return context.state();
 }

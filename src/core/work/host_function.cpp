@@ -29,10 +29,12 @@ struct HostFunction {
   CUhostFn function;
   void* data;
   std::optional<activity::Origin> origin;
+  uint64_t checked = 0;
 
   static void call(void* raw) {
     const std::unique_ptr<HostFunction> self(static_cast<HostFunction*>(raw));
     if (self->context->state() != CUDA_SUCCESS) return;
+    if (self->checked) check::order::hostKnows(self->checked);
     callInStream(self->origin, [&] { self->function(self->data); });
   }
 };
@@ -43,15 +45,18 @@ struct Callback {
   CUstreamCallback function;
   void* data;
   std::optional<activity::Origin> origin;
+  uint64_t checked = 0;
 
   static void call(void* raw) {
     const std::unique_ptr<Callback> self(static_cast<Callback*>(raw));
+    if (self->checked) check::order::hostKnows(self->checked);
     callInStream(self->origin, [&] { self->function(self->stream, self->context->state(), self->data); });
   }
 };
 
 template <class Call>
 CUresult enqueue(Stream& stream, std::unique_ptr<Call> call) {
+  if (check::order::on()) call->checked = check::order::submitted(stream.line(), check::order::Form::Other, 1);
   VG_CHECK(stream.hostCall(Call::call, call.get()));
   (void)call.release();  // the call frees it
   return CUDA_SUCCESS;

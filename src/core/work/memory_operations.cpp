@@ -87,6 +87,15 @@ struct CheckedOperations {
     vg::core::perform(*self);
   }
 
+  // Who waits for a word comes after whoever writes it, which may be given later; who writes one tells the host, too.
+  void tellOrder(const check::order::Line& line) const {
+    const uint64_t work = check::order::submitted(line, check::order::Form::Other, 1);
+    for (const Operation& operation : operations)
+      if (operation.kind == Operation::Kind::Wait32 || operation.kind == Operation::Kind::Wait64)
+        check::order::loseOrder(line);
+    check::order::hostKnows(work);
+  }
+
   // False when the host cannot get at the word. Requires: there is memory.
   bool perform(const Operation& operation) const {
     memory::showToHost(operation.address, sizeof operation.value);
@@ -269,6 +278,7 @@ Result<Work> keep(Stream& stream, const OperationsCall& call) {
 CUresult perform(Stream& stream, const OperationsCall& call, Form) {
   VG_TRY(OwnMemoryOperations batch, describeMemoryOperations(stream.context(), call.operations, call.count));
   if (batch->operations.empty()) return stream.context().state();
+  if (check::order::on()) batch->tellOrder(stream.line());
   VG_CHECK(stream.hostCall(CheckedOperations::call, batch.get()));
   (void)batch.release();  // the call frees it
   return CUDA_SUCCESS;

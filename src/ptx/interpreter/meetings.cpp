@@ -106,7 +106,7 @@ bool Warp::completeBarrier() {
   } else {
     calls().barrier(block, index, id, count, mask);
   }
-  if (observer) ofBlock ? observer->leaves(index, id, mask) : observer->leavesCluster();
+  if (observer) ofBlock ? observer->leaves(index, id, mask) : observer->leavesCluster(index);
   eachLane(mask, [&](uint32_t lane) {
     lanes[lane].state = State::Ready;
     ++lanes[lane].step;
@@ -115,6 +115,7 @@ bool Warp::completeBarrier() {
 }
 
 void Warp::arriveCluster(uint32_t mask) {
+  if (observer) observer->arrivesCluster(index, mask);
   clusterArrived |= mask;
   if (const uint32_t live = liveMask(); (clusterArrived & live) != live || !live) return;
   clusterArrived = 0;

@@ -62,8 +62,9 @@ class BlockObserver {
   virtual void fills(const Access& to) = 0;
   virtual void arrives(const BarrierArrival& arrival) = 0;
   virtual void leaves(uint32_t warp, uint32_t id, uint32_t mask) = 0;
-  // A warp goes on behind the barrier of its cluster.
-  virtual void leavesCluster() = 0;
+  // Lanes of a warp come to the barrier of their cluster; the warp goes on behind it.
+  virtual void arrivesCluster(uint32_t warp, uint32_t mask) = 0;
+  virtual void leavesCluster(uint32_t warp) = 0;
   // Lanes meet at bar.warp.sync, which orders their accesses.
   virtual void meet(uint32_t warp, uint32_t mask) = 0;
   // A lane executes a warp operation whose mask does not name it.

@@ -8,6 +8,7 @@
 #include "base/settings.h"
 #include "base/undying.h"
 #include "check/compiled.h"
+#include "check/order.h"
 #include "check/tools.h"
 #include "ptx/abi/device_runtime.h"
 #include "ptx/facts/layout.h"
@@ -260,6 +261,10 @@ Result<ProgramKernel::Code> ProgramKernel::load(ptx::KernelBlob blob, Maturity m
   VG_TRY(Code code, LoadedKernel::load(std::move(blob), maturity, checks()));
   if (debugger::on()) program_.show(*code, function_);
   return code;
+}
+
+Program::~Program() {
+  if (check::order::on()) check::order::forget(module_);
 }
 
 Program::Program(std::vector<std::string> texts, KernelCache::Key hash, ptx::Module module)

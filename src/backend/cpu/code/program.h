@@ -107,6 +107,7 @@ class Program : public std::enable_shared_from_this<Program> {
   void count(uint32_t counters);
   // Has debuggers see code of a kernel.
   void show(const LoadedKernel& code, uint32_t function) const;
+  ~Program();
   Program(const Program&) = delete;
 
   const ptx::Module& module() const { return module_; }

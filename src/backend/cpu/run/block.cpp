@@ -188,7 +188,11 @@ ResidentBlock::Progress ResidentBlock::resume() {
   const bool went = thread_.run(*launch_, stacks_, fibres_[current_].fibre);
   thread_.noteBlock(nullptr);
   if (!went) return Progress::Faulted;
-  if (!live_) return Progress::Done;
+  if (!live_) {
+    if (check::any()) [[unlikely]]
+      check::tellEnded(state_);
+    return Progress::Done;
+  }
   if (ready_) return Progress::Spinning;
   return cluster_.waiting() ? Progress::Waiting : Progress::Stuck;
 }

@@ -16,6 +16,7 @@ struct LaunchPlace {
   std::optional<uint64_t> texturesRemoved;  // before the launch (texture_table.h); none: before it is queued, or runs
   // A queue at this place, for what kernels launch. Set for launches of a queue.
   std::unique_ptr<Queue> (*makeQueue)(const Device& device, const LaunchPlace& place) = nullptr;
+  uint64_t checked = 0;  // LaunchCommand::checked
 };
 
 }  // namespace vg::backend::cpu

@@ -23,6 +23,7 @@
 #include "base/patience.h"
 #include "base/spin.h"
 #include "check/check.h"
+#include "check/order.h"
 #include "copy/engines.h"
 #include "ptx/facts/reach.h"
 
@@ -284,6 +285,7 @@ CUresult runLaunch(const Device& device, const LaunchRecord& record, FaultSink& 
   std::optional<Shuffle> shuffle = shuffleFor(launch);
   if (shuffle) launch.shuffle = &*shuffle;
   awaitRoom(launch);
+  if (check::order::on()) check::order::began(launch.abi.gridId, place.checked, launch.blocks);
   Workers& workers = Workers::shared();
   const uint32_t count = std::min(workersFor(launch, workers), place.workers);
   launch.abi.workers = workers.count();
@@ -302,6 +304,7 @@ CUresult runLaunch(const Device& device, const LaunchRecord& record, FaultSink& 
   launch.tellStopped(nullptr);
   if (check::any()) {
     const CUresult stopped = check::takeFaulted(launch.abi.gridId);
+    check::order::ended(launch.abi.gridId);
     if (stopped != CUDA_SUCCESS) launch.end(stopped, "accesses to memory that checked mode has reported");
   }
   if (ChildGrids* const children = launch.children.load(std::memory_order_acquire)) {

@@ -30,14 +30,21 @@ uint64_t sizeOf(const Program& program, const Value& symbol) {
   return variable.space == Space::Global || variable.space == Space::Const ? variable.size : 0;
 }
 
+// Whether other blocks may touch it, too.
+bool isGlobalVariable(const Program& program, const Value& symbol) {
+  if (symbol.kind != Value::Symbol || symbol.symbolKind != SymbolKind::ModuleVariable) return false;
+  return symbol.symbol < program.module->variables.size() &&
+         program.module->variables[symbol.symbol].space == Space::Global;
+}
+
 }  // namespace
 
 // Constant places in a variable.
 bool AccessChecks::needsNone(const Checked& access) {
   const AccessOrigin origin = accessOrigin(program_, access.i, access.source, access.bytes);
   const auto& v = program_.values[origin.value];
-  // Accesses that order others count wherever they go.
-  if (tells(access) && isStrongAccess(*access.i.ast)) return false;
+  // Accesses that order others count wherever they go, and all that may meet those of other blocks.
+  if (tells(access) && (isStrongAccess(*access.i.ast) || isGlobalVariable(program_, v))) return false;
   return origin.reach && *origin.reach <= sizeOf(program_, v);
 }
 

@@ -1,0 +1,461 @@
+// Kernels, copies and fills that meet in global memory, by name: `races NAME` runs one. What begins with `fine` orders
+// them in a way that CUDA promises, and checked mode must say nothing; the others leave it out. Faults are compared by
+// compare.py with expected-races.tsv and must name the lines marked "HERE" and "OTHER".
+#include <cooperative_groups.h>
+#include <cuda_runtime.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace cg = cooperative_groups;
+
+#define CHECK(call)                                                    \
+  do {                                                                 \
+    if (const cudaError_t error = (call)) {                            \
+      std::printf("line %d: %s\n", __LINE__, cudaGetErrorName(error)); \
+      std::exit(3);                                                    \
+    }                                                                  \
+  } while (0)
+
+constexpr int kBlocks = 8, kThreads = 64, kCount = kBlocks * kThreads;
+
+__device__ int counter, done, flag;
+__device__ volatile int volatileFlag;
+
+// Between blocks ----------------------------------------------------------------------------------------------------
+
+__global__ void blocksWriteOne(int* out) {
+  if (threadIdx.x == 0) *out = int(blockIdx.x);  // HERE blocksWriteOne OTHER blocksWriteOne
+}
+
+__global__ void countPlainly() {
+  counter = counter + 1;  // HERE countPlainly
+}
+
+__global__ void readNeighbour(int* data, int* out) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  data[i] = i;                               // OTHER readNeighbour
+  out[i] = data[(i + blockDim.x) % kCount];  // HERE readNeighbour
+}
+
+// The flag is right, but only what thread 0 did itself is known behind it.
+__global__ void lastBlockTooEarly(int* data, int* out) {
+  __shared__ bool last;
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  data[i] = i;  // OTHER lastBlockTooEarly
+  if (threadIdx.x == 0) {
+    __threadfence();
+    last = atomicAdd(&done, 1) == int(gridDim.x) - 1;
+  }
+  __syncthreads();
+  if (!last) return;
+  int sum = 0;
+  for (int k = threadIdx.x; k < kCount; k += blockDim.x) sum += data[k];  // HERE lastBlockTooEarly
+  out[threadIdx.x] = sum;
+}
+
+// Only thread 0 has seen the flag; the others do not wait for it.
+__global__ void flagOfOneThread(int* data, int* out) {
+  if (blockIdx.x == 0) {
+    data[threadIdx.x] = int(threadIdx.x);  // OTHER flagOfOneThread
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      __threadfence();
+      atomicExch(&flag, 1);
+    }
+    return;
+  }
+  if (threadIdx.x == 0) {
+    while (!atomicAdd(&flag, 0)) {
+    }
+    __threadfence();
+  }
+  out[threadIdx.x] = data[threadIdx.x];  // HERE flagOfOneThread
+}
+
+__global__ void plainBesideAtomics(int* out) {
+  if (threadIdx.x == 0) atomicAdd(&counter, 1);     // OTHER plainBesideAtomics
+  if (threadIdx.x == 1) out[blockIdx.x] = counter;  // HERE plainBesideAtomics
+}
+
+__global__ void gridWithoutSync(int* data, int* out) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  data[i] = i;  // OTHER gridWithoutSync
+  __syncthreads();
+  out[i] = data[kCount - 1 - i];  // HERE gridWithoutSync
+}
+
+__global__ void bytesOverlap(unsigned char* data) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  data[i] = static_cast<unsigned char>(i + 1);                                      // OTHER bytesOverlap
+  if (threadIdx.x == kThreads - 1 && blockIdx.x + 1 < gridDim.x) data[i + 1] = 99;  // HERE bytesOverlap
+}
+
+__global__ void doublesOverlap(double* data) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  data[i] = i;  // OTHER doublesOverlap
+  if (threadIdx.x == 0)
+    reinterpret_cast<int*>(data)[(2 * i + 2 * kThreads + 1) % (2 * kCount)] = -1;  // HERE doublesOverlap
+}
+
+__global__ void __cluster_dims__(2, 1, 1) clusterTooEarly(int* out) {
+  __shared__ int value[kThreads];
+  const cg::cluster_group cluster = cg::this_cluster();
+  cluster.sync();
+  value[threadIdx.x] = int(threadIdx.x);  // OTHER clusterTooEarly
+  __syncthreads();
+  out[blockIdx.x * blockDim.x + threadIdx.x] =
+      cluster.map_shared_rank(value, cluster.block_rank() ^ 1)[threadIdx.x];  // HERE clusterTooEarly
+  cluster.sync();
+}
+
+// Within a block ----------------------------------------------------------------------------------------------------
+
+__global__ void blockWithoutBarrier(int* data, int* out) {
+  data[threadIdx.x] = int(threadIdx.x);       // OTHER blockWithoutBarrier
+  out[threadIdx.x] = data[threadIdx.x ^ 32];  // HERE blockWithoutBarrier
+}
+
+// Between kernels, copies and fills ---------------------------------------------------------------------------------
+
+__global__ void fill(int* data, int value) {
+  data[blockIdx.x * blockDim.x + threadIdx.x] = value;  // OTHER fill
+}
+__global__ void add(const int* data, int* out) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  out[i] += data[i];  // HERE add
+}
+
+// Fine --------------------------------------------------------------------------------------------------------------
+
+__global__ void fineLastBlock(int* data, int* out) {
+  __shared__ bool last;
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  data[i] = i;
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0) last = atomicAdd(&done, 1) == int(gridDim.x) - 1;
+  __syncthreads();
+  if (!last) return;
+  int sum = 0;
+  for (int k = threadIdx.x; k < kCount; k += blockDim.x) sum += data[k];
+  out[threadIdx.x] = sum;
+}
+
+__global__ void fineFlag(int* data, int* out) {
+  if (blockIdx.x == 0) {
+    data[threadIdx.x] = int(threadIdx.x);
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      __threadfence();
+      volatileFlag = 1;
+    }
+    return;
+  }
+  if (threadIdx.x == 0) {
+    while (!volatileFlag) {
+    }
+    __threadfence();
+  }
+  __syncthreads();
+  out[blockIdx.x * blockDim.x + threadIdx.x] = data[threadIdx.x];
+}
+
+// A chain: what block 0 wrote reaches the last one through all others.
+__global__ void fineChain(int* data, int* flags) {
+  if (threadIdx.x) return;
+  if (blockIdx.x)
+    while (!*const_cast<volatile int*>(flags + blockIdx.x - 1)) {
+    }
+  __threadfence();
+  if (!blockIdx.x) data[0] = 1;
+  if (blockIdx.x + 1 == gridDim.x) data[1] = data[0];
+  __threadfence();
+  *const_cast<volatile int*>(flags + blockIdx.x) = 1;
+}
+
+__global__ void fineLock(int* sum) {
+  if (threadIdx.x) return;
+  while (atomicCAS(&flag, 0, 1)) {
+  }
+  __threadfence();
+  *sum += int(blockIdx.x);
+  __threadfence();
+  atomicExch(&flag, 0);
+}
+
+__global__ void fineAcquireRelease(int* data, int* out) {
+  int* const word = &flag;
+  if (blockIdx.x == 0 && threadIdx.x == 0) {
+    data[0] = 5;
+    asm volatile("st.release.gpu.s32 [%0], 1;" ::"l"(word) : "memory");
+  }
+  if (blockIdx.x == 1 && threadIdx.x == 0) {
+    int seen = 0;
+    while (!seen) asm volatile("ld.acquire.gpu.s32 %0, [%1];" : "=r"(seen) : "l"(word) : "memory");
+    out[0] = data[0];
+  }
+}
+
+__global__ void fineGridSync(int* data, int* out) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  for (int round = 0; round < 3; ++round) {
+    data[i] = i + round;
+    cg::this_grid().sync();
+    out[i] = data[kCount - 1 - i];
+    cg::this_grid().sync();
+  }
+}
+
+__global__ void fineAtomics(int* bins) { atomicAdd(bins + (threadIdx.x + blockIdx.x) % 7, 1); }
+__global__ void fineSameValue(int* out) { *out = 7; }
+
+__global__ void fineBytes(unsigned char* data) {
+  const int i = blockIdx.x + threadIdx.x * gridDim.x;
+  data[i] = static_cast<unsigned char>(i);
+}
+
+__global__ void __cluster_dims__(2, 1, 1) fineCluster(int* out) {
+  __shared__ int value[kThreads];
+  const cg::cluster_group cluster = cg::this_cluster();
+  for (int round = 0; round < 3; ++round) {
+    value[threadIdx.x] = int(threadIdx.x) + round;
+    cluster.sync();
+    out[blockIdx.x * blockDim.x + threadIdx.x] = cluster.map_shared_rank(value, cluster.block_rank() ^ 1)[threadIdx.x];
+    cluster.sync();
+  }
+}
+
+__global__ void fineHostFlag(int* data, volatile int* shared) {
+  data[threadIdx.x] = 3;
+  __syncthreads();
+  if (threadIdx.x) return;
+  __threadfence_system();
+  *shared = 1;
+}
+
+__global__ void fineHeap(int* out) {
+  for (int round = 0; round < 4; ++round) {
+    int* const piece = static_cast<int*>(malloc(64));
+    if (!piece) return;
+    for (int k = 0; k < 16; ++k) piece[k] = k + int(blockIdx.x);
+    out[blockIdx.x * blockDim.x + threadIdx.x] = piece[3];
+    free(piece);
+  }
+}
+
+// -------------------------------------------------------------------------------------------------------------------
+
+static int* allocate(size_t count) {
+  int* data = nullptr;
+  CHECK(cudaMalloc(&data, count * sizeof(int)));
+  CHECK(cudaMemset(data, 0, count * sizeof(int)));
+  CHECK(cudaDeviceSynchronize());
+  return data;
+}
+
+static cudaStream_t stream() {
+  cudaStream_t made;
+  CHECK(cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking));
+  return made;
+}
+
+static cudaEvent_t event() {
+  cudaEvent_t made;
+  CHECK(cudaEventCreateWithFlags(&made, cudaEventDisableTiming));
+  return made;
+}
+
+static void launchTogether(void (*kernel)(int*, int*), int* data, int* out) {
+  void* arguments[] = {&data, &out};
+  CHECK(cudaLaunchCooperativeKernel(reinterpret_cast<void*>(kernel), kBlocks, kThreads, arguments));
+}
+
+static void inGraph(bool edge, int* data, int* out) {
+  cudaGraph_t graph;
+  CHECK(cudaGraphCreate(&graph, 0));
+  int value = 4;
+  void *writes[] = {&data, &value}, *reads[] = {&data, &out};
+  cudaKernelNodeParams first{}, second{};
+  first.func = reinterpret_cast<void*>(fill);
+  second.func = reinterpret_cast<void*>(add);
+  first.gridDim = second.gridDim = kBlocks;
+  first.blockDim = second.blockDim = kThreads;
+  first.kernelParams = writes;
+  second.kernelParams = reads;
+  cudaGraphNode_t one, other;
+  CHECK(cudaGraphAddKernelNode(&one, graph, nullptr, 0, &first));
+  CHECK(cudaGraphAddKernelNode(&other, graph, &one, edge ? 1 : 0, &second));
+  cudaGraphExec_t executable;
+  CHECK(cudaGraphInstantiate(&executable, graph, nullptr, nullptr, 0));
+  const cudaStream_t s = stream();
+  for (int round = 0; round < 3; ++round) CHECK(cudaGraphLaunch(executable, s));
+}
+
+static void captured(int* data, int* out) {
+  const cudaStream_t s = stream(), t = stream();
+  const cudaEvent_t fork = event(), join = event();
+  cudaGraph_t graph;
+  cudaGraphExec_t executable;
+  CHECK(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
+  fill<<<kBlocks, kThreads, 0, s>>>(data, 1);
+  CHECK(cudaEventRecord(fork, s));
+  CHECK(cudaStreamWaitEvent(t, fork, 0));
+  add<<<kBlocks, kThreads, 0, t>>>(data, out);
+  CHECK(cudaEventRecord(join, t));
+  CHECK(cudaStreamWaitEvent(s, join, 0));
+  fill<<<kBlocks, kThreads, 0, s>>>(data, 2);
+  CHECK(cudaStreamEndCapture(s, &graph));
+  CHECK(cudaGraphInstantiate(&executable, graph, nullptr, nullptr, 0));
+  for (int round = 0; round < 3; ++round) CHECK(cudaGraphLaunch(executable, s));
+  add<<<kBlocks, kThreads, 0, s>>>(data, out);
+}
+
+static void chainOfHostFunctions(int* data, int* out) {
+  static std::atomic<bool> called{false};
+  const cudaStream_t s = stream(), t = stream();
+  fill<<<kBlocks, kThreads, 0, s>>>(data, 1);
+  CHECK(cudaLaunchHostFunc(
+      s, [](void*) { called = true; }, nullptr));
+  while (!called) {
+  }
+  add<<<kBlocks, kThreads, 0, t>>>(data, out);
+}
+
+static void flagForTheHost(int* data, int* out) {
+  int *host = nullptr, *shared = nullptr;
+  CHECK(cudaHostAlloc(&host, 4096, cudaHostAllocMapped));
+  *host = 0;
+  CHECK(cudaHostGetDevicePointer(&shared, host, 0));
+  fineHostFlag<<<1, kThreads, 0, stream()>>>(data, shared);
+  while (!*static_cast<volatile int*>(host)) {
+  }
+  add<<<1, kThreads, 0, stream()>>>(data, out);
+}
+
+static void run(const char* name) {
+  const auto is = [&](const char* other) { return !std::strcmp(name, other); };
+  int *const data = allocate(2 * kCount), *const out = allocate(kCount);
+  const cudaStream_t s = stream(), t = stream();
+  int* host = nullptr;
+  CHECK(cudaMallocHost(&host, kCount * sizeof(int)));
+  const size_t bytes = kCount * sizeof(int);
+  if (is("blocksWriteOne")) blocksWriteOne<<<kBlocks, kThreads>>>(out);
+  if (is("countPlainly")) countPlainly<<<kBlocks, 1>>>();
+  if (is("readNeighbour")) readNeighbour<<<kBlocks, kThreads>>>(data, out);
+  if (is("lastBlockTooEarly")) lastBlockTooEarly<<<kBlocks, kThreads>>>(data, out);
+  if (is("flagOfOneThread")) flagOfOneThread<<<2, kThreads>>>(data, out);
+  if (is("plainBesideAtomics")) plainBesideAtomics<<<kBlocks, kThreads>>>(out);
+  if (is("gridWithoutSync")) launchTogether(gridWithoutSync, data, out);
+  if (is("bytesOverlap")) bytesOverlap<<<kBlocks, kThreads>>>(reinterpret_cast<unsigned char*>(data));
+  if (is("doublesOverlap")) doublesOverlap<<<kBlocks, kThreads>>>(reinterpret_cast<double*>(data));
+  if (is("clusterTooEarly")) clusterTooEarly<<<kBlocks, kThreads>>>(out);
+  if (is("blockWithoutBarrier")) blockWithoutBarrier<<<1, kThreads>>>(data, out);
+  if (is("twoStreams")) {
+    fill<<<kBlocks, kThreads, 0, s>>>(data, 1);
+    add<<<kBlocks, kThreads, 0, t>>>(data, out);
+  }
+  if (is("eventTooEarly")) {
+    const cudaEvent_t e = event();
+    CHECK(cudaEventRecord(e, s));
+    fill<<<kBlocks, kThreads, 0, s>>>(data, 1);
+    CHECK(cudaStreamWaitEvent(t, e, 0));
+    add<<<kBlocks, kThreads, 0, t>>>(data, out);
+  }
+  if (is("copyBesideKernel")) {
+    fill<<<kBlocks, kThreads, 0, s>>>(data, 1);
+    CHECK(cudaMemcpyAsync(host, data, bytes, cudaMemcpyDeviceToHost, t));  // HERE copyBesideKernel
+  }
+  if (is("kernelBesideCopy")) {
+    CHECK(cudaMemcpyAsync(data, host, bytes, cudaMemcpyHostToDevice, t));  // OTHER kernelBesideCopy
+    add<<<kBlocks, kThreads, 0, s>>>(data, out);
+  }
+  if (is("fillBesideKernel")) {
+    fill<<<kBlocks, kThreads, 0, s>>>(data, 1);
+    CHECK(cudaMemsetAsync(data, 0, bytes, t));  // HERE fillBesideKernel
+  }
+  if (is("copyBesideFill")) {
+    CHECK(cudaMemsetAsync(data, 1, bytes, s));                             // OTHER copyBesideFill
+    CHECK(cudaMemcpyAsync(data, host, bytes, cudaMemcpyHostToDevice, t));  // HERE copyBesideFill
+  }
+  if (is("beforeAllocation") || is("afterFree")) {
+    int* piece = nullptr;
+    CHECK(cudaMallocAsync(reinterpret_cast<void**>(&piece), bytes, s));  // OTHER beforeAllocation
+    if (is("beforeAllocation")) fill<<<kBlocks, kThreads, 0, t>>>(piece, 1);
+    if (is("beforeAllocation")) CHECK(cudaStreamSynchronize(t));
+    fill<<<kBlocks, kThreads, 0, s>>>(piece, 1);
+    if (is("afterFree")) {
+      CHECK(cudaStreamSynchronize(s));
+      fill<<<kBlocks, kThreads, 0, t>>>(piece, 2);
+    }
+    CHECK(cudaFreeAsync(piece, s));  // HERE afterFree
+  }
+  if (is("graphWithoutEdge")) inGraph(false, data, out);
+
+  if (is("fineLastBlock")) fineLastBlock<<<kBlocks, kThreads>>>(data, out);
+  if (is("fineFlag")) fineFlag<<<4, kThreads>>>(data, out);
+  if (is("fineChain")) fineChain<<<kBlocks, 32>>>(data, out);
+  if (is("fineLock")) fineLock<<<kBlocks, 32>>>(out);
+  if (is("fineAcquireRelease")) fineAcquireRelease<<<2, 32>>>(data, out);
+  if (is("fineGridSync")) launchTogether(fineGridSync, data, out);
+  if (is("fineAtomics")) fineAtomics<<<kBlocks, kThreads>>>(out);
+  if (is("fineSameValue")) fineSameValue<<<kBlocks, kThreads>>>(out);
+  if (is("fineBytes")) fineBytes<<<kBlocks, kThreads>>>(reinterpret_cast<unsigned char*>(data));
+  if (is("fineCluster")) fineCluster<<<kBlocks, kThreads>>>(out);
+  if (is("fineHeap")) fineHeap<<<kBlocks, kThreads>>>(out);
+  if (is("fineHostFlag")) flagForTheHost(data, out);
+  if (is("fineHostFunction")) chainOfHostFunctions(data, out);
+  if (is("fineGraph")) inGraph(true, data, out);
+  if (is("fineCapture")) captured(data, out);
+  if (is("fineEvent")) {
+    const cudaEvent_t e = event();
+    for (int round = 0; round < 3; ++round) {
+      fill<<<kBlocks, kThreads, 0, s>>>(data, round);
+      CHECK(cudaEventRecord(e, s));
+      CHECK(cudaStreamWaitEvent(t, e, 0));
+      add<<<kBlocks, kThreads, 0, t>>>(data, out);
+      CHECK(cudaEventRecord(e, t));
+      CHECK(cudaStreamWaitEvent(s, e, 0));
+    }
+  }
+  if (is("fineSynchronize")) {
+    fill<<<kBlocks, kThreads, 0, s>>>(data, 1);
+    CHECK(cudaStreamSynchronize(s));
+    add<<<kBlocks, kThreads, 0, t>>>(data, out);
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaMemcpyAsync(data, host, bytes, cudaMemcpyHostToDevice, s));
+    while (cudaStreamQuery(s) != cudaSuccess) {
+    }
+    add<<<kBlocks, kThreads, 0, t>>>(data, out);
+  }
+  if (is("fineDefaultStream")) {
+    cudaStream_t blocking;
+    CHECK(cudaStreamCreate(&blocking));
+    fill<<<kBlocks, kThreads, 0, blocking>>>(data, 1);
+    add<<<kBlocks, kThreads>>>(data, out);
+    fill<<<kBlocks, kThreads, 0, blocking>>>(data, 2);
+    CHECK(cudaMemcpy(host, data, bytes, cudaMemcpyDeviceToHost));
+  }
+  if (is("fineReuse")) {
+    for (int round = 0; round < 4; ++round) {
+      int* piece = nullptr;
+      CHECK(cudaMallocAsync(&piece, bytes, round % 2 ? s : t));
+      fill<<<kBlocks, kThreads, 0, round % 2 ? s : t>>>(piece, 1);
+      CHECK(cudaFreeAsync(piece, round % 2 ? s : t));
+    }
+  }
+  if (is("fineManyKernels"))
+    for (int round = 0; round < 40; ++round) {
+      fill<<<kBlocks, kThreads, 0, s>>>(data, round);
+      add<<<kBlocks, kThreads, 0, s>>>(data, out);
+    }
+}
+
+int main(int argc, char** argv) {
+  if (argc != 2) return 2;
+  run(argv[1]);
+  std::printf("end: %s\n", cudaGetErrorName(cudaDeviceSynchronize()));
+  return 0;
+}
