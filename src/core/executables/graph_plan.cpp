@@ -130,7 +130,7 @@ void runStep(const BranchStep& step, Context& context) {
   while (GraphPlan* const body = context.alive() && context.state() == CUDA_SUCCESS ? chosen(step) : nullptr) {
     Result<Stream&> stream = resolveStream(step.stream, nullptr);
     if (!stream) return;
-    if (check::order::on()) check::order::loseOrder(stream->line());
+    if (check::order::on()) check::order::loseOrder(checked::lineOf(*stream));
     {
       const graphs::Lock lock;
       if (body->submit(*stream, {}) != CUDA_SUCCESS) return;
@@ -247,16 +247,12 @@ CUresult GraphPlan::append(const Graph& graph, const std::unordered_map<uint64_t
   const auto asKernel = [&](const GraphNode& node) { return goesAsKernel(node, context_.device()); };
   for (const auto& [node, level, chain] : inLevels(graph, placed_, asKernel)) {
     const GraphNode* const behind = std::exchange(before, node);
-    const size_t firstStep = steps_.size();
+    followed_.note(*node, stepOf_, steps_.size());
     if (const auto* child = node->as<ChildNode>()) {
-      const std::vector<uint32_t> outer = followed_.outer;
-      if (check::order::on()) noteOrder(*node, firstStep);
       VG_CHECK(append(*child->graph, disabled, culprit));
-      followed_.outer = outer;
-      if (check::order::on()) followed_.childSteps[node->id()].second = static_cast<uint32_t>(steps_.size());
+      followed_.endChild(*node, steps_.size());
       continue;
     }
-    if (check::order::on()) noteOrder(*node, firstStep);
     auto step = compile(*node, disabled, !disabled.contains(node->id()));
     if (!step.ok()) {
       *culprit = node;
@@ -273,26 +269,10 @@ CUresult GraphPlan::append(const Graph& graph, const std::unordered_map<uint64_t
   return CUDA_SUCCESS;
 }
 
-// What a node comes after; of a child graph that is what all of its steps come after, too.
-void GraphPlan::noteOrder(const GraphNode& node, size_t firstStep) {
-  std::vector<uint32_t> after = followed_.outer;
-  for (const Dependency& dependency : node.dependencies()) {
-    const auto child = followed_.childSteps.find(dependency.node->id());
-    const auto step = stepOf_.find(dependency.node->id());
-    if (child != followed_.childSteps.end())
-      for (uint32_t k = child->second.first; k < child->second.second; ++k) after.push_back(k);
-    else if (step != stepOf_.end())
-      after.push_back(static_cast<uint32_t>(step->second));
-  }
-  if (!node.as<ChildNode>()) return followed_.after.push_back(std::move(after));
-  followed_.childSteps[node.id()] = {static_cast<uint32_t>(firstStep), static_cast<uint32_t>(firstStep)};
-  followed_.outer = std::move(after);
-}
-
 // Tells checked mode of a run: what it comes after, and its steps.
 void GraphPlan::numberSteps(Stream& stream, Point after) {
   using check::order::Form;
-  const check::order::Line line = stream.line();
+  const check::order::Line line = checked::lineOf(stream);
   if (after.timeline) check::order::waits(line, after.timeline, after.value);
   if (operates_) check::order::loseOrder(line);
   for (const Step& step : steps_)
@@ -306,12 +286,12 @@ void GraphPlan::numberSteps(Stream& stream, Point after) {
     const uint32_t* const grid = kernel ? kernel->record.shape.grid : nullptr;
     const Form form = kernel ? Form::Kernel : std::holds_alternative<FillStep>(steps_[i]) ? Form::Fill : Form::Copy;
     std::vector<uint64_t> before;
-    for (const uint32_t k : followed_.after[i]) before.push_back(works[k]);
+    for (const uint32_t k : followed_.before(i)) before.push_back(works[k]);
     works.push_back(check::order::nodeSubmitted(begin, before, form, grid ? uint64_t{grid[0]} * grid[1] * grid[2] : 1));
     if (kernel) kernel->checked = works.back();
   }
   check::order::endGraph(line, works);
-  followed_.works = std::move(works);
+  followed_.number(std::move(works));
 }
 
 CUresult GraphPlan::patch(const GraphNode& node, bool disabled) {
@@ -324,7 +304,7 @@ CUresult GraphPlan::patch(const GraphNode& node, bool disabled) {
   }
   VG_TRY(place, compile(node, {}, !disabled));
   operates_ |= std::holds_alternative<MemoryStep>(place);
-  cut_ = false;
+  cut_.made = false;
   return CUDA_SUCCESS;
 }
 
@@ -464,33 +444,33 @@ std::vector<PreparedRun> runsOf(std::vector<Step>& steps, const std::vector<Step
 }  // namespace
 
 void GraphPlan::cut() {
-  pieces_.clear();
-  runs_ = runsOf(steps_, order_, context_);
-  bytes_ = 0;
+  cut_.pieces.clear();
+  cut_.runs = runsOf(steps_, order_, context_);
+  cut_.bytes = 0;
   for (size_t i = 0; i < steps_.size(); ++i) {
-    if (const auto* copy = std::get_if<CopyStep>(&steps_[i])) bytes_ += copy->shape.bytes();
-    if (const auto* fill = std::get_if<FillStep>(&steps_[i])) bytes_ += fill->fill.width * fill->fill.height;
+    if (const auto* copy = std::get_if<CopyStep>(&steps_[i])) cut_.bytes += copy->shape.bytes();
+    if (const auto* fill = std::get_if<FillStep>(&steps_[i])) cut_.bytes += fill->fill.width * fill->fill.height;
     const bool together = !alone(steps_[i], context_.device());
-    if (together && !pieces_.empty() && pieces_.back().together)
-      ++pieces_.back().last;
+    if (together && !cut_.pieces.empty() && cut_.pieces.back().together)
+      ++cut_.pieces.back().last;
     else
-      pieces_.push_back({this, i, i + 1, together});
+      cut_.pieces.push_back({this, i, i + 1, together});
   }
-  launchesAlone_ = std::all_of(steps_.begin(), steps_.end(), [this](const Step& step) {
+  cut_.launchesAlone = std::all_of(steps_.begin(), steps_.end(), [this](const Step& step) {
     const auto* const kernel = std::get_if<KernelStep>(&step);
     return kernel ? !kernel->node && &kernel->context.context->device() == &context_.device()
                   : std::holds_alternative<NoStep>(step);
   });
-  cut_ = true;
+  cut_.made = true;
 }
 
 void GraphPlan::prepare() {
-  if (!cut_) cut();
+  if (!cut_.made) cut();
 }
 
 // Only copies and fills, and not many bytes: sure to end soon.
 bool GraphPlan::small() const {
-  if (!when::within(when::kGraph, bytes_, steps_.size()) || pieces_.size() > 1) return false;
+  if (!when::within(when::kGraph, cut_.bytes, steps_.size()) || cut_.pieces.size() > 1) return false;
   return std::all_of(steps_.begin(), steps_.end(), [](const Step& step) {
     return std::holds_alternative<CopyStep>(step) || std::holds_alternative<FillStep>(step) ||
            std::holds_alternative<NoStep>(step);
@@ -499,7 +479,7 @@ bool GraphPlan::small() const {
 
 // What steps name may be gone since: modules, events. Looked at before anything is recorded or queued.
 CUresult GraphPlan::checkSteps() const {
-  for (const Piece& piece : pieces_) {
+  for (const Piece& piece : cut_.pieces) {
     if (piece.together) continue;
     const Step& step = steps_[piece.first];
     if (const auto* kernel = std::get_if<KernelStep>(&step)) VG_CHECK(check(*kernel));
@@ -511,7 +491,7 @@ CUresult GraphPlan::checkSteps() const {
 
 CUresult GraphPlan::addCommands(size_t index, Stream& stream, std::vector<backend::Command>& commands) {
   Step& step = steps_[index];
-  const uint64_t work = followed_.works.empty() ? 0 : followed_.works[index];
+  const uint64_t work = followed_.workOf(index);
   if (auto* kernel = std::get_if<KernelStep>(&step)) {
     if (&kernel->context.context->device() != &stream.context().device()) {
       commands.push_back(foreign(*kernel));
@@ -591,11 +571,11 @@ CUresult GraphPlan::submit(Stream& stream, Point after) {
 
   VG_CHECK(checkSteps());
   std::vector<backend::Command> commands;
-  commands.reserve(2 * pieces_.size() + 5);  // a record may be two
+  commands.reserve(2 * cut_.pieces.size() + 5);  // a record may be two
   if (!free) commands.push_back(backend::Wait{after});
   if (needsBegin())
     commands.push_back(
-        backend::HostCall{[](void* data) { static_cast<const GraphPlan*>(data)->begin(); }, this, launchesAlone_});
+        backend::HostCall{[](void* data) { static_cast<const GraphPlan*>(data)->begin(); }, this, cut_.launchesAlone});
   CUresult result = gather(stream, commands);
   if (environment_) {  // the stream goes on when all is over that kernels have launched
     const auto finish = [](void* data) { static_cast<GraphPlan*>(data)->environment_->finishFromHost(); };
@@ -643,9 +623,9 @@ CUresult GraphPlan::addPieces(Stream& stream, std::vector<backend::Command>& com
     piece.plan->run(piece.first, piece.last);
   };
   size_t done = 0;
-  for (Piece& piece : pieces_) {
+  for (Piece& piece : cut_.pieces) {
     if (piece.first < done) continue;
-    PreparedRun* const run = prepared ? runAt(runs_, piece.first) : nullptr;
+    PreparedRun* const run = prepared ? runAt(cut_.runs, piece.first) : nullptr;
     if (backend::PreparedLaunches* const launches = run ? run->readyFor(stream.queue(), shared()) : nullptr) {
       commands.push_back(backend::PreparedCommand{launches, &context_});
       done = run->last();
@@ -667,14 +647,14 @@ void GraphPlan::runFromKernel(Environment& parent, LaterGraphs later) {
     return endRun();
   }
   std::optional<graphs::Lock> lock;
-  if (!launchesAlone_) lock.emplace();
+  if (!cut_.launchesAlone) lock.emplace();
   const CUresult result = tryFromKernel();
   lock.reset();
   if (result != CUDA_SUCCESS) environment_->finishOne();
 }
 
 void GraphPlan::beginFromKernel(Environment& parent, LaterGraphs later) {
-  if (launchesAlone_) return runFromKernel(parent, std::move(later));
+  if (cut_.launchesAlone) return runFromKernel(parent, std::move(later));
   beginning_.emplace(Beginning{&parent, std::move(later)});
   backend::Executor::shared().schedule(*this);
 }
@@ -695,20 +675,20 @@ CUresult GraphPlan::submitFromKernel() {
     return CUDA_ERROR_LAUNCH_FAILED;
   }
   VG_CHECK(checkSteps());
-  if (check::order::on()) check::order::loseOrder(stream.line());
-  followed_.works.clear();
+  if (check::order::on()) check::order::loseOrder(checked::lineOf(stream));
+  followed_.number({});
   std::vector<backend::Command> commands;
-  commands.reserve(pieces_.size() + 1);
+  commands.reserve(cut_.pieces.size() + 1);
   VG_CHECK(addPieces(stream, commands, false));  // kernels wait for the thread that does this
   const auto finish = [](void* data) { static_cast<GraphPlan*>(data)->environment_->finishOne(); };
   commands.push_back(backend::HostCall{finish, this, true});
-  return launchesAlone_ ? stream.submitAtOnce(commands.data(), commands.size())
-                        : stream.submit(commands.data(), commands.size());
+  return cut_.launchesAlone ? stream.submitAtOnce(commands.data(), commands.size())
+                            : stream.submit(commands.data(), commands.size());
 }
 
 CUresult GraphPlan::upload(Stream& stream) {
   prepare();
-  for (PreparedRun& run : runs_) (void)run.readyFor(stream.queue(), shared(), true);
+  for (PreparedRun& run : cut_.runs) (void)run.readyFor(stream.queue(), shared(), true);
   if (!whole_.updatable) return stream.context().state();
   const auto apply = [](void* data) {
     auto* const plan = static_cast<GraphPlan*>(data);
@@ -746,7 +726,7 @@ void GraphPlan::applyNodes() const {
 void GraphPlan::run(size_t first, size_t last) const noexcept {
   try {
     for (size_t i = first; i < last; ++i) {
-      const check::order::Doing doing(followed_.works.empty() ? 0 : followed_.works[i]);
+      const check::order::Doing doing(followed_.workOf(i));
       std::visit([this](const auto& step) { runStep(step, context_); }, steps_[i]);
     }
   } catch (const std::bad_alloc&) {

@@ -22,6 +22,7 @@
 #include "backend/command.h"
 #include "backend/executor.h"
 #include "backend/updatable_node.h"
+#include "core/executables/followed_steps.h"
 #include "core/executables/graph_environment.h"
 #include "core/executables/graph_levels.h"
 #include "core/executables/prepared_run.h"
@@ -147,7 +148,7 @@ class GraphPlan final : public LaunchedGraph, private backend::Executor::Task {
   // Requires, for a plan that kernels may launch: this was called before they know of it.
   void prepare();
   // Requires: prepare().
-  bool beginsAtOnce() const override { return launchesAlone_; }
+  bool beginsAtOnce() const override { return cut_.launchesAlone; }
   // These do not require graphs::Lock.
   void runFromKernel(Environment& parent, LaterGraphs later) override;
   void beginFromKernel(Environment& parent, LaterGraphs later) override;
@@ -194,7 +195,6 @@ class GraphPlan final : public LaunchedGraph, private backend::Executor::Task {
   void run() override;
 
   void run(size_t first, size_t last) const noexcept;
-  void noteOrder(const GraphNode& node, size_t firstStep);
   void numberSteps(Stream& stream, Point after);
 
   Context& context_;
@@ -209,18 +209,9 @@ class GraphPlan final : public LaunchedGraph, private backend::Executor::Task {
   std::atomic<uint32_t> references_{1};
   std::vector<Step> steps_;
   std::vector<StepOrder> order_;  // of steps
-  // For checked mode, which alone fills it: steps that a step comes after, and the numbers of the last run.
-  struct Followed {
-    std::vector<std::vector<uint32_t>> after;                                // by step
-    std::unordered_map<uint64_t, std::pair<uint32_t, uint32_t>> childSteps;  // of child graphs, by their node
-    std::vector<uint32_t> outer;                                             // what the child graph comes after
-    std::vector<uint64_t> works;                                             // by step
-  };
-  Followed followed_;
+  FollowedSteps followed_;
   PlaceNumbers placed_;                          // that were given
   std::unordered_map<uint64_t, size_t> stepOf_;  // by the id of the node
-  std::vector<Piece> pieces_;
-  std::vector<PreparedRun> runs_;  // of steps that are pieces of their own
   std::vector<MemoryEnd> memoryEnds_;
   // A run that a thread is to begin.
   struct Beginning {
@@ -228,9 +219,15 @@ class GraphPlan final : public LaunchedGraph, private backend::Executor::Task {
     LaterGraphs later;
   };
   std::optional<Beginning> beginning_;  // made where nothing may fail, so in place
-  bool cut_ = false, launchesAlone_ = false;
+  // How the steps are run, as long as none is changed.
+  struct Cut {
+    bool made = false, launchesAlone = false;
+    std::vector<Piece> pieces;
+    std::vector<PreparedRun> runs;  // of steps that are pieces of their own
+    size_t bytes = 0;               // that copies and fills move
+  };
+  Cut cut_;
   bool operates_ = false;  // on words of memory: it has a MemoryStep
-  size_t bytes_ = 0;       // that copies and fills move
 };
 
 }  // namespace vg::core

@@ -32,7 +32,7 @@ Result<CUdeviceptr> allocateAsync(Stream& stream, size_t bytes, Pool* pool) {
   Result<CUdeviceptr> address = allocateFrom(*pool, stream, bytes);
   if (pool->managed() && address.ok()) [[unlikely]]
     forgetAdvice(*address, bytes);
-  if (check::order::on() && address.ok()) check::stream_memory::allocated(stream.line(), *address, bytes);
+  if (check::order::on() && address.ok()) check::stream_memory::allocated(checked::lineOf(stream), *address, bytes);
   return address;
 }
 
@@ -105,7 +105,7 @@ static CUresult releaseAsync(Stream& stream, CUdeviceptr address) {
   VG_TRY(const Point point, pointOf(stream));
   auto& pool = *static_cast<Pool*>(record->owner.load(std::memory_order_relaxed));
   if (pool.imported()) return pool_sharing::release(*record, point);
-  if (check::order::on()) check::stream_memory::freed(stream.line(), address, record->bytes());
+  if (check::order::on()) check::stream_memory::freed(checked::lineOf(stream), address, record->bytes());
   VG_CHECK(pool.release(*record, stream, point));
   if (pool.ended()) [[unlikely]] {
     pool.collect(false);

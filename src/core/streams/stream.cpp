@@ -22,6 +22,50 @@
 namespace vg::core {
 namespace {
 
+bool isFollowed(const backend::Command& command) {
+  return std::holds_alternative<backend::CopyCommand>(command) ||
+         std::holds_alternative<backend::FillCommand>(command) ||
+         std::holds_alternative<backend::LaunchCommand>(command);
+}
+
+uint64_t blocksOf(const backend::LaunchRecord& record) {
+  const uint32_t* const grid = record.shape.grid;
+  return uint64_t{grid[0]} * grid[1] * grid[2];
+}
+
+// With its number; nodes of graphs have theirs.
+backend::Command numberedAs(const Stream& stream, backend::Command command) {
+  using check::order::Form;
+  if (!check::order::on()) [[likely]]
+    return command;
+  auto* const copy = std::get_if<backend::CopyCommand>(&command);
+  auto* const fill = std::get_if<backend::FillCommand>(&command);
+  auto* const launch = std::get_if<backend::LaunchCommand>(&command);
+  if (copy && !copy->checked) copy->checked = checked::submitted(stream, Form::Copy);
+  if (fill && !fill->checked) fill->checked = checked::submitted(stream, Form::Fill);
+  if (launch && !launch->checked) launch->checked = checked::submitted(stream, Form::Kernel, blocksOf(*launch->record));
+  return command;
+}
+
+Point marked(const Stream& stream, Point point) {
+  if (check::order::on()) check::order::marked(checked::lineOf(stream), point.value);
+  return point;
+}
+
+}  // namespace
+
+check::order::Line checked::lineOf(const Stream& stream) {
+  using Kinds = check::order::Line::Kind;
+  const bool blocking = !(stream.flags() & CU_STREAM_NON_BLOCKING), legacy = stream.kind() == Stream::Kind::Legacy;
+  return {stream.tail().timeline, &stream.set(), !blocking ? Kinds::Free : legacy ? Kinds::Legacy : Kinds::Blocking};
+}
+
+uint64_t checked::numberOf(const Stream& stream, check::order::Form form, uint64_t blocks) {
+  return check::order::submitted(lineOf(stream), form, blocks);
+}
+
+namespace {
+
 constinit std::atomic<uint64_t> lastId{0};
 
 // A queue that has no memory for the commands has taken none.
@@ -204,41 +248,12 @@ CUresult Stream::waitForOthers() {
   return result;
 }
 
-namespace {
-
-bool isFollowed(const backend::Command& command) {
-  return std::holds_alternative<backend::CopyCommand>(command) ||
-         std::holds_alternative<backend::FillCommand>(command) ||
-         std::holds_alternative<backend::LaunchCommand>(command);
-}
-
-uint64_t blocksOf(const backend::LaunchRecord& record) {
-  const uint32_t* const grid = record.shape.grid;
-  return uint64_t{grid[0]} * grid[1] * grid[2];
-}
-
-}  // namespace
-
-// Gives numbers to what has none yet; nodes of graphs have.
-CUresult Stream::enqueueFollowed(const backend::Command* commands, size_t count, uint64_t* value, Submit submit) {
-  using check::order::Form;
-  std::vector<backend::Command> numbered(commands, commands + count);
-  for (backend::Command& command : numbered) {
-    auto* const copy = std::get_if<backend::CopyCommand>(&command);
-    auto* const fill = std::get_if<backend::FillCommand>(&command);
-    auto* const launch = std::get_if<backend::LaunchCommand>(&command);
-    if (copy && !copy->checked) copy->checked = followed(Form::Copy);
-    if (fill && !fill->checked) fill->checked = followed(Form::Fill);
-    if (launch && !launch->checked) launch->checked = followed(Form::Kernel, blocksOf(*launch->record));
-  }
-  return activity::recording() && work_activity::tellsOf(numbered.data(), count)
-             ? enqueueStamped(numbered.data(), count, value, submit)
-             : enqueueAsIs(numbered.data(), count, value, submit);
-}
-
 CUresult Stream::enqueue(const backend::Command* commands, size_t count, uint64_t* value, Submit submit) {
-  if (check::order::on() && std::any_of(commands, commands + count, isFollowed)) [[unlikely]]
-    return enqueueFollowed(commands, count, value, submit);
+  std::vector<backend::Command> numbered;
+  if (check::order::on() && std::any_of(commands, commands + count, isFollowed)) [[unlikely]] {
+    for (size_t i = 0; i < count; ++i) numbered.push_back(numberedAs(*this, commands[i]));
+    commands = numbered.data();
+  }
   if (activity::recording() && work_activity::tellsOf(commands, count)) [[unlikely]]
     return enqueueStamped(commands, count, value, submit);
   return enqueueAsIs(commands, count, value, submit);
@@ -295,7 +310,7 @@ CUresult Stream::copy(const copy::Shape& shape, Completion completion) {
   uint64_t value = 0;
   if (when::within(when::kCopy, bytes) && inlineAllowed_ && claim(&value)) [[likely]] {
     const Claim claimed({timeline_, value});
-    const check::order::Doing doing(followed(check::order::Form::Copy));
+    const check::order::Doing doing(checked::submitted(*this, check::order::Form::Copy));
     if (copyHere(*this, shape)) [[likely]]
       return finishInline(*context_, {timeline_, value}, completion);
     return finishFaulted(*context_, {timeline_, value}, shape.locked);
@@ -312,7 +327,7 @@ CUresult Stream::fill(const copy::Fill& fill, Completion completion) {
   uint64_t value = 0;
   if (when::within(when::kCopy, fill.width * fill.height) && inlineAllowed_ && claim(&value)) [[likely]] {
     const Claim claimed({timeline_, value});
-    const check::order::Doing doing(followed(check::order::Form::Fill));
+    const check::order::Doing doing(checked::submitted(*this, check::order::Form::Fill));
     if (fillHere(*this, fill)) [[likely]]
       return finishInline(*context_, {timeline_, value}, completion);
     return finishFaulted(*context_, {timeline_, value}, true);
@@ -326,22 +341,11 @@ CUresult Stream::submitLarge(const backend::Command& command, Completion complet
   if (completion == Completion::Host && claim(&value)) {
     const Claim claimed({timeline_, value});
     if (blocking() && kind_ != Kind::Legacy) set_.blockingBusy.store(true, std::memory_order_seq_cst);
-    if (runInline(*this, *queue_, numbered(command))) return finishInline(*context_, {timeline_, value}, completion);
+    if (runInline(*this, *queue_, numberedAs(*this, command)))
+      return finishInline(*context_, {timeline_, value}, completion);
   }
   const CUresult submitted = enqueue(&command, 1, &value);
   return finish(*context_, submitted, {timeline_, value}, completion);
-}
-
-// As enqueueFollowed() does it, for work on the calling thread.
-backend::Command Stream::numbered(backend::Command command) const {
-  using check::order::Form;
-  if (!check::order::on()) [[likely]]
-    return command;
-  if (auto* const copy = std::get_if<backend::CopyCommand>(&command)) copy->checked = followed(Form::Copy);
-  if (auto* const fill = std::get_if<backend::FillCommand>(&command)) fill->checked = followed(Form::Fill);
-  if (auto* const launch = std::get_if<backend::LaunchCommand>(&command))
-    launch->checked = followed(Form::Kernel, blocksOf(*launch->record));
-  return command;
 }
 
 CUresult Stream::launch(backend::LaunchRecord* record) {
@@ -352,7 +356,7 @@ CUresult Stream::launch(backend::LaunchRecord* record) {
     const backend::Command command = backend::LaunchCommand{record, context_, 0, 0, record->shape.programmatic};
     if (record->kernel->inlineSafe(record->shape) && !backend::interleaving::on() && claim(&value)) {
       const Claim claimed({timeline_, value});
-      if (runInline(*this, *queue_, numbered(command))) {
+      if (runInline(*this, *queue_, numberedAs(*this, command))) {
         (void)finishInline(*context_, {timeline_, value}, completion);
         return completion == Completion::Host ? context_->state() : CUDA_SUCCESS;
       }
@@ -369,7 +373,7 @@ bool Stream::tryInline(void (*function)(void*), void* data) {
   uint64_t value = 0;
   if (!inlineAllowed_ || context_->state() != CUDA_SUCCESS || !claim(&value)) return false;
   const Claim claimed({timeline_, value});
-  const check::order::Doing doing(followed(check::order::Form::Copy));
+  const check::order::Doing doing(checked::submitted(*this, check::order::Form::Copy));
   function(data);
   (void)finishInline(*context_, {timeline_, value}, Completion::Async);
   return true;
@@ -379,7 +383,7 @@ CUresult Stream::waitFor(Point point) {
   VG_CHECK(admit());
   if (!point.timeline || point.timeline == timeline_) return CUDA_SUCCESS;  // a stream is in order with itself
   followed_.add(point);
-  if (check::order::on()) check::order::waits(line(), point.timeline, point.value);
+  if (check::order::on()) check::order::waits(checked::lineOf(*this), point.timeline, point.value);
   if (point.done()) return CUDA_SUCCESS;
   const backend::Command wait = backend::Wait{point};
   uint64_t value = 0;
@@ -400,7 +404,7 @@ CUresult Stream::query() {
     return CUDA_ERROR_NOT_READY;
   }
   if (kind_ == Kind::Legacy && !othersDone()) return CUDA_ERROR_NOT_READY;
-  if (check::order::on()) check::order::hostWaited(line());
+  if (check::order::on()) check::order::hostWaited(checked::lineOf(*this));
   return context_->state();  // what has just ended may have failed
 }
 
@@ -414,7 +418,7 @@ CUresult Stream::synchronize() {
     for (const Point& point : points) point.wait();
   }
   noteHostWait();
-  if (check::order::on()) check::order::hostWaited(line());
+  if (check::order::on()) check::order::hostWaited(checked::lineOf(*this));
   context_->device().backend().flushOutput();
   return context_->state();
 }
@@ -425,18 +429,13 @@ Result<Point> Stream::mark(uint64_t* nanoseconds) {
   const bool done = last.done();
   if (done && othersDone()) [[likely]] {
     if (nanoseconds) *nanoseconds = context_->device().backend().timestamp();
-    return marked(last);
+    return marked(*this, last);
   }
-  if (!nanoseconds && !done && !blocking()) return marked(last);
+  if (!nanoseconds && !done && !blocking()) return marked(*this, last);
   const backend::Command stamp = backend::Timestamp{nanoseconds};
   uint64_t value = 0;
   VG_CHECK(enqueue(&stamp, nanoseconds ? 1 : 0, &value));
-  return marked(Point{timeline_, value});
-}
-
-Point Stream::marked(Point point) const {
-  if (check::order::on()) check::order::marked(line(), point.value);
-  return point;
+  return marked(*this, Point{timeline_, value});
 }
 
 namespace streams {

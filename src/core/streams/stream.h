@@ -71,6 +71,16 @@ struct StreamSet {
   std::atomic<bool> blockingBusy{false};  // a blocking stream may have work queued
 };
 
+// What checked mode is told of streams, when it asks; it knows a stream as a line.
+namespace checked {
+check::order::Line lineOf(const Stream& stream);
+uint64_t numberOf(const Stream& stream, check::order::Form form, uint64_t blocks);
+// The number of work that is given to the stream now; 0: nobody asks.
+inline uint64_t submitted(const Stream& stream, check::order::Form form, uint64_t blocks = 1) {
+  return check::order::on() ? numberOf(stream, form, blocks) : 0;
+}
+}  // namespace checked
+
 class Stream {
  public:
   enum class Kind : uint8_t { Created, Legacy, PerThread };
@@ -81,11 +91,6 @@ class Stream {
   int priority() const { return priority_.load(std::memory_order_relaxed); }
   uint64_t id() const { return id_; }
   Kind kind() const { return kind_; }
-  // As checked mode knows it.
-  check::order::Line line() const {
-    using Kinds = check::order::Line::Kind;
-    return {timeline_, &set_, !blocking() ? Kinds::Free : kind_ == Kind::Legacy ? Kinds::Legacy : Kinds::Blocking};
-  }
   // The handle that names this stream: its own, CU_STREAM_LEGACY or CU_STREAM_PER_THREAD.
   CUstream handle() const;
 
@@ -135,7 +140,7 @@ class Stream {
   bool runInPlace(Work work) {
     uint64_t value = 0;
     if (!inlineAllowed_ || captured() || !claim(&value)) return false;
-    const check::order::Doing doing(followed(check::order::Form::Copy));
+    const check::order::Doing doing(checked::submitted(*this, check::order::Form::Copy));
     work();
     timeline_->advance(value);
     return true;
@@ -183,13 +188,6 @@ class Stream {
     return kept.ok() ? capture::take(*this, std::move(*kept)) : kept.error();
   }
   using Submit = CUresult (backend::Queue::*)(const backend::Command*, size_t, Point);
-  // The number that checked mode gives to work of this stream; 0: it is not asked to.
-  uint64_t followed(check::order::Form form, uint64_t blocks = 1) const {
-    return check::order::on() ? check::order::submitted(line(), form, blocks) : 0;
-  }
-  backend::Command numbered(backend::Command command) const;
-  Point marked(Point point) const;
-  CUresult enqueueFollowed(const backend::Command* commands, size_t count, uint64_t* value, Submit submit);
   CUresult admit() const;
   bool othersDone() const;
   bool claim(uint64_t* value);

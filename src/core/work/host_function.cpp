@@ -56,7 +56,8 @@ struct Callback {
 
 template <class Call>
 CUresult enqueue(Stream& stream, std::unique_ptr<Call> call) {
-  if (check::order::on()) call->checked = check::order::submitted(stream.line(), check::order::Form::Other, 1);
+  if (check::order::on())
+    call->checked = check::order::submitted(checked::lineOf(stream), check::order::Form::Other, 1);
   VG_CHECK(stream.hostCall(Call::call, call.get()));
   (void)call.release();  // the call frees it
   return CUDA_SUCCESS;

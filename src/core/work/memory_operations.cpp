@@ -278,7 +278,7 @@ Result<Work> keep(Stream& stream, const OperationsCall& call) {
 CUresult perform(Stream& stream, const OperationsCall& call, Form) {
   VG_TRY(OwnMemoryOperations batch, describeMemoryOperations(stream.context(), call.operations, call.count));
   if (batch->operations.empty()) return stream.context().state();
-  if (check::order::on()) batch->tellOrder(stream.line());
+  if (check::order::on()) batch->tellOrder(checked::lineOf(stream));
   VG_CHECK(stream.hostCall(CheckedOperations::call, batch.get()));
   (void)batch.release();  // the call frees it
   return CUDA_SUCCESS;
