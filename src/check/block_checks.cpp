@@ -1,7 +1,6 @@
 #include "check/block_checks.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "check/allocations.h"
 #include "check/faulted.h"
@@ -29,7 +28,7 @@ void BlockChecks::enter(ptx::BlockState& block, const ptx::Module& module, const
   block_ = &block;
   if (module_ != &module) guesses_.clear();
   module_ = &module;
-  entry_ = &entry;
+  reports_.enter(block, module, entry);
   grid_ = block.launch->gridId;
   number_ = block.blockNumber;
   ordersByAtomics_ = ordersByAtomics;
@@ -133,17 +132,18 @@ void BlockChecks::storing(const StoredData* stored) {
 bool BlockChecks::aligned(const ptx::Access& access) {
   if (!(access.address & (access.alignment - 1))) return true;
   markFaulted(*block_, CUDA_ERROR_MISALIGNED_ADDRESS);
-  if (!isNewAt(Tool::Memory, kMisaligned, access.instruction)) return false;
+  if (!reports_.isNewAt(Tool::Memory, kMisaligned, access.instruction)) return false;
   return refuse(access, "is not aligned to " + std::to_string(access.alignment) + " bytes", {});
 }
 
 bool BlockChecks::beyondLocal(const ptx::Access& access) {
-  if (!isNewAt(Tool::Memory, kBeyondLocal, access.instruction)) return markFaulted(*block_, CUDA_ERROR_ILLEGAL_ADDRESS);
+  if (!reports_.isNewAt(Tool::Memory, kBeyondLocal, access.instruction))
+    return markFaulted(*block_, CUDA_ERROR_ILLEGAL_ADDRESS);
   return refuse(access, "is outside of the local memory of the thread", {});
 }
 
 bool BlockChecks::beyondShared(const ptx::Access& access) {
-  if (!isNewAt(Tool::Memory, kBeyondShared, access.instruction))
+  if (!reports_.isNewAt(Tool::Memory, kBeyondShared, access.instruction))
     return markFaulted(*block_, CUDA_ERROR_ILLEGAL_ADDRESS);
   return refuse(access, "is outside of the shared memory of the block",
                 {"the block has " + std::to_string(block_->sharedLimit) + " bytes of it, " +
@@ -161,7 +161,7 @@ bool BlockChecks::fitsGlobal(const ptx::Access& access) {
   const bool pageable = block_->launch->flags & ptx::kReachesPageable;
   const allocations::Answer answer = allocations::judge(access.address, access.bytes, stores, pageable);
   const auto fault = [&](unsigned kind, const char* why) {
-    if (!isNewAt(Tool::Memory, kind, access.instruction, 0, answer.id))
+    if (!reports_.isNewAt(Tool::Memory, kind, access.instruction, 0, answer.id))
       return markFaulted(*block_, CUDA_ERROR_ILLEGAL_ADDRESS);
     return refuse(access, why, allocations::whereabouts(access.address, access.bytes));
   };
@@ -183,9 +183,10 @@ bool BlockChecks::fitsGlobal(const ptx::Access& access) {
 
 // Requires: the fault is new. Always false.
 bool BlockChecks::refuse(const ptx::Access& access, const std::string& why, const std::vector<std::string>& around) {
-  std::vector<std::string> details{where(access.instruction), byWhom(linear(access.warp, access.lane))};
+  std::vector<std::string> details{reports_.where(access.instruction),
+                                   reports_.byWhom(linear(access.warp, access.lane))};
   details.insert(details.end(), around.begin(), around.end());
-  describeLast(words::access(access) + " " + why, details);
+  reports_.describeLast(words::access(access) + " " + why, details);
   return markFaulted(*block_, CUDA_ERROR_ILLEGAL_ADDRESS);
 }
 
@@ -222,48 +223,14 @@ void BlockChecks::fills(const ptx::Access& to) {
 }
 
 void BlockChecks::uninitialised(const ptx::Access& access, uint64_t address, size_t good, bool shared) {
-  if (!isNewAt(Tool::Init, shared ? kSharedEmpty : kGlobalEmpty, access.instruction)) return;
-  std::vector<std::string> details{where(access.instruction), byWhom(linear(access.warp, access.lane))};
+  if (!reports_.isNewAt(Tool::Init, shared ? kSharedEmpty : kGlobalEmpty, access.instruction)) return;
+  std::vector<std::string> details{reports_.where(access.instruction),
+                                   reports_.byWhom(linear(access.warp, access.lane))};
   if (!shared)
     for (std::string& line : allocations::whereabouts(address, 1)) details.push_back(std::move(line));
   std::string what = words::access(access) + " reads what nobody has written";
   if (good) what += ", from byte " + std::to_string(good) + " on";
-  describeLast(what, details);
-}
-
-// Records -----------------------------------------------------------------------------------------------------------
-
-bool BlockChecks::isNewAt(Tool tool, unsigned kind, const ptx::Instruction* at, uint32_t other, uint64_t memory) {
-  const FaultKey key{tool, kind, entry_, at ? at->line : 0, other, memory};
-  if (!isNew(key)) return false;
-  last_ = key;
-  lastAt_ = at;
-  return true;
-}
-
-void BlockChecks::describeLast(const std::string& headline, const std::vector<std::string>& details) {
-  describe(last_, headline, details, words::placeOf(*module_, *entry_, lastAt_));
-}
-
-std::string BlockChecks::where(const ptx::Instruction* at) const {
-  return "in kernel " + words::kernel(*entry_) + (at ? " " + placeOf(at) : "");
-}
-
-std::string BlockChecks::placeOf(const ptx::Instruction* at) const { return at ? words::place(*module_, *at) : ""; }
-
-std::string BlockChecks::threadName(uint32_t thread) const {
-  const uint32_t* const size = block_->launch->blockSize;
-  char text[96];
-  std::snprintf(text, sizeof text, "thread (%u,%u,%u)", thread % size[0], thread / size[0] % size[1],
-                thread / size[0] / size[1]);
-  return text;
-}
-
-std::string BlockChecks::byWhom(uint32_t thread) const {
-  char text[96];
-  std::snprintf(text, sizeof text, "by %s of block (%u,%u,%u)", threadName(thread).c_str(), block_->blockIndex[0],
-                block_->blockIndex[1], block_->blockIndex[2]);
-  return text;
+  reports_.describeLast(what, details);
 }
 
 }  // namespace vg::check

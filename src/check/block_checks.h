@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "check/block_reports.h"
 #include "check/clocks.h"
 #include "check/global_races.h"
 #include "check/report.h"
@@ -102,26 +103,16 @@ class BlockChecks final : public ptx::BlockObserver {
   void checkGlobal(const ptx::Access& access);
   bool guesses(const global_memory::Conflict& conflict, const ptx::Access& access);
   void checkGlobalRace(const ptx::Access& access, uint64_t address);
-  FaultKey keyOf(const global_memory::Conflict& conflict, const ptx::Instruction* at) const;
-  void reportConflict(const global_memory::Conflict& conflict, const ptx::Instruction* at);
   void uninitialised(const ptx::Access& access, uint64_t address, size_t good, bool shared);
   void resolveOverwrite();
   bool changes(const ptx::Access& access, const std::byte* place) const;
   void overwrites(const ptx::Access& access, const std::byte* place);
-  void reportHazard(const Hazard& hazard);
 
   uint64_t clusterWord(uint32_t warp) const;
-  bool isNewAt(Tool tool, unsigned kind, const ptx::Instruction* at, uint32_t other = 0, uint64_t memory = 0);
-  void describeLast(const std::string& headline, const std::vector<std::string>& details);
-  std::string where(const ptx::Instruction* at) const;
-  std::string placeOf(const ptx::Instruction* at) const;
-  std::string threadName(uint32_t thread) const;
-  std::string byWhom(uint32_t thread) const;
   uint32_t linear(uint32_t warp, uint32_t lane) const { return warp * ptx::kWarpSize + lane; }
 
   ptx::BlockState* block_ = nullptr;
   const ptx::Module* module_ = nullptr;
-  const ptx::Function* entry_ = nullptr;
   uint64_t grid_ = 0, number_ = 0;
   bool ordersByAtomics_ = false;
   bool inCluster_ = false;  // others may touch its shared memory, which is not followed
@@ -136,8 +127,7 @@ class BlockChecks final : public ptx::BlockObserver {
   ptx::CheckedRange good_;
   const StoredData* stored_ = nullptr;
   std::unordered_map<uint32_t, bool> guesses_;  // by PTX line: whether a load is one (guesses.h)
-  FaultKey last_;                               // the fault that isNewAt() found new
-  const ptx::Instruction* lastAt_ = nullptr;    // where it is
+  BlockReports reports_;
 };
 
 }  // namespace vg::check

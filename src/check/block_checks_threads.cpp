@@ -1,10 +1,8 @@
 // What threads do to each other: races on shared memory, barriers and warp operations.
 #include <algorithm>
 #include <bit>
-#include <cstdio>
 #include <cstring>
 
-#include "check/allocations.h"
 #include "check/block_checks.h"
 #include "check/guesses.h"
 #include "check/words.h"
@@ -28,8 +26,8 @@ void BlockChecks::checkRace(const ptx::Access& access, uint32_t offset) {
   Hazard hazard;
   if (!shared_.touch(access, offset, thread, clocks_, hazard)) return;
   const bool storesOver = hazard.kind == Hazard::Kind::WriteAfterWrite && access.bytes <= sizeof overwrite_.before;
-  if (!storesOver) return reportHazard(hazard);
-  if (stored_) return changes(access, ownShared() + offset) ? reportHazard(hazard) : void();
+  if (!storesOver) return reports_.hazard(hazard);
+  if (stored_) return changes(access, ownShared() + offset) ? reports_.hazard(hazard) : void();
   overwrites(access, ownShared() + offset);
   overwrite_.global = false;
   overwrite_.hazard = hazard;
@@ -71,40 +69,14 @@ void BlockChecks::checkGlobalRace(const ptx::Access& access, uint64_t address) {
   if (fine || guesses(conflict, access)) return;
   const auto* const place = reinterpret_cast<const std::byte*>(address);
   if (access.kind != Kind::Store || access.bytes > sizeof overwrite_.before)
-    return reportConflict(conflict, access.instruction);
-  if (conflict.earlier.id() != global_.id() && !isKnown(keyOf(conflict, access.instruction)))
+    return reports_.conflict(conflict, access.instruction, global_);
+  if (conflict.earlier.id() != global_.id() && !isKnown(reports_.keyOf(conflict, access.instruction)))
     StoreUnderWay::await(conflict.earlier.id(), address, access.bytes);
-  if (stored_) return changes(access, place) ? reportConflict(conflict, access.instruction) : void();
+  if (stored_) return changes(access, place) ? reports_.conflict(conflict, access.instruction, global_) : void();
   overwrites(access, place);
   overwrite_.global = true;
   overwrite_.conflict = conflict;
   overwrite_.at = access.instruction;
-}
-
-FaultKey BlockChecks::keyOf(const global_memory::Conflict& conflict, const ptx::Instruction* at) const {
-  return {Tool::Race,        8u + conflict.writes * 2 + conflict.earlierWrote, entry_,
-          at ? at->line : 0, conflict.where & ~global_memory::kStrong,         0};
-}
-
-void BlockChecks::reportConflict(const global_memory::Conflict& conflict, const ptx::Instruction* at) {
-  const bool writes = conflict.writes;
-  const FaultKey key = keyOf(conflict, at);
-  if (!isNew(key)) return;
-  last_ = key;
-  lastAt_ = at;
-  const bool cluster = conflict.outside;
-  const char* other = !conflict.earlierWrote ? "another read" : "another wrote";
-  if (writes && conflict.earlierWrote) other = "another wrote something else to";
-  if (conflict.where & global_memory::kFreed) other = "is freed in the order of a stream";
-  if (conflict.where & global_memory::kAllocated) other = "a stream allocates";
-  char headline[256];
-  std::snprintf(headline, sizeof headline, "a thread %s %s memory at %#zx that %s, unordered",
-                writes ? "writes" : "reads", cluster ? "shared" : "global", size_t{conflict.address}, other);
-  std::vector<std::string> details{where(at), byWhom(conflict.now.thread())};
-  for (std::string& line : global_.tell(conflict)) details.push_back(std::move(line));
-  if (!cluster)
-    for (std::string& line : allocations::whereabouts(conflict.address, 1)) details.push_back(std::move(line));
-  describeLast(headline, details);
 }
 
 void StoredData::valueOf(uint32_t lane, std::byte* to) const {
@@ -149,34 +121,8 @@ void BlockChecks::resolveOverwrite() {
   if (!overwrite_.pending) return;
   overwrite_.pending = false;
   const bool changed = std::memcmp(reinterpret_cast<void*>(overwrite_.address), overwrite_.before, overwrite_.bytes);
-  if (changed && overwrite_.global) return reportConflict(overwrite_.conflict, overwrite_.at);
-  if (changed) reportHazard(overwrite_.hazard);
-}
-
-void BlockChecks::reportHazard(const Hazard& hazard) {
-  if (!isNewAt(Tool::Race, static_cast<unsigned>(hazard.kind), hazard.at, hazard.otherLine)) return;
-  const ptx::Instruction* const otherAt = words::instructionAt(*module_, hazard.otherLine);
-  const char *now = "", *before = "";
-  switch (hazard.kind) {
-    case Hazard::Kind::ReadAfterWrite:
-      now = "reads", before = "wrote";
-      break;
-    case Hazard::Kind::WriteAfterRead:
-      now = "writes", before = "read";
-      break;
-    case Hazard::Kind::WriteAfterWrite:
-      now = "writes", before = "wrote something else to";
-      break;
-  }
-  char headline[256];
-  std::snprintf(headline, sizeof headline, "a thread %s shared memory at offset %#x that another %s, unordered", now,
-                hazard.offset, before);
-  const bool sameWarp = hazard.thread / ptx::kWarpSize == hazard.other / ptx::kWarpSize;
-  describeLast(headline, {where(hazard.at), byWhom(hazard.thread),
-                          "the other is " + threadName(hazard.other) +
-                              (sameWarp ? " of the same warp" : " of another warp") + ", " + placeOf(otherAt),
-                          sameWarp ? "nothing like __syncwarp() or __syncthreads() is between them"
-                                   : "nothing like __syncthreads() is between them"});
+  if (changed && overwrite_.global) return reports_.conflict(overwrite_.conflict, overwrite_.at, global_);
+  if (changed) reports_.hazard(overwrite_.hazard);
 }
 
 // Meetings ----------------------------------------------------------------------------------------------------------
@@ -195,13 +141,13 @@ void BlockChecks::arrives(const ptx::BarrierArrival& arrival) {
   rounds_[arrival.warp % kWarps][arrival.id % kBarriers] = meeting.round;
   if (!wants(Tool::Sync) || !arrival.waits) return;
   const uint32_t thread = linear(arrival.warp, static_cast<uint32_t>(std::countr_zero(arrival.mask)));
-  if (arrival.aligned && arrival.live != arrival.mask && isNewAt(Tool::Sync, kPartOfWarp, arrival.instruction))
-    describeLast("a barrier of the block is reached by " + words::lanes(arrival.mask) + " of a warp only",
-                 {where(arrival.instruction), byWhom(thread),
-                  words::lanes(arrival.live & ~arrival.mask) + " of the warp are elsewhere"});
-  if (arrival.aligned && !arrival.sameLine && isNewAt(Tool::Sync, kOtherLine, arrival.instruction))
-    describeLast("lanes of a warp meet at a barrier of the block from different places",
-                 {where(arrival.instruction), byWhom(thread)});
+  if (arrival.aligned && arrival.live != arrival.mask && reports_.isNewAt(Tool::Sync, kPartOfWarp, arrival.instruction))
+    reports_.describeLast("a barrier of the block is reached by " + words::lanes(arrival.mask) + " of a warp only",
+                          {reports_.where(arrival.instruction), reports_.byWhom(thread),
+                           words::lanes(arrival.live & ~arrival.mask) + " of the warp are elsewhere"});
+  if (arrival.aligned && !arrival.sameLine && reports_.isNewAt(Tool::Sync, kOtherLine, arrival.instruction))
+    reports_.describeLast("lanes of a warp meet at a barrier of the block from different places",
+                          {reports_.where(arrival.instruction), reports_.byWhom(thread)});
 }
 
 // The first who leaves was let go by the last who came: all of them are known now, and nobody else has moved.
@@ -216,10 +162,10 @@ void BlockChecks::leaves(uint32_t warp, uint32_t id, uint32_t) {
       clocks_.meet(meeting.come, meeting.wait);
   }
   const uint32_t gone = threads - std::min(meeting.live, threads);
-  if (wants(Tool::Exits) && meeting.whole && gone && isNewAt(Tool::Exits, kPartOfBlock, meeting.at))
-    describeLast("a barrier of the block is reached by " + std::to_string(threads - gone) + " of its " +
-                     std::to_string(threads) + " threads only",
-                 {where(meeting.at), byWhom(meeting.come.front()), "the others have ended"});
+  if (wants(Tool::Exits) && meeting.whole && gone && reports_.isNewAt(Tool::Exits, kPartOfBlock, meeting.at))
+    reports_.describeLast("a barrier of the block is reached by " + std::to_string(threads - gone) + " of its " +
+                              std::to_string(threads) + " threads only",
+                          {reports_.where(meeting.at), reports_.byWhom(meeting.come.front()), "the others have ended"});
   meeting.come.clear();
   meeting.wait.clear();
   meeting.whole = true;
@@ -255,16 +201,17 @@ void BlockChecks::meet(uint32_t warp, uint32_t mask) {
 }
 
 void BlockChecks::notNamed(uint32_t warp, uint32_t lane, uint32_t mask, const ptx::Instruction& at) {
-  if (!wants(Tool::Sync) || !isNewAt(Tool::Sync, kNotNamed, &at)) return;
-  describeLast("a lane takes part in " + words::operation(at) + " whose mask does not name it",
-               {where(&at), byWhom(linear(warp, lane)), "the mask is " + words::hex(mask)});
+  if (!wants(Tool::Sync) || !reports_.isNewAt(Tool::Sync, kNotNamed, &at)) return;
+  reports_.describeLast("a lane takes part in " + words::operation(at) + " whose mask does not name it",
+                        {reports_.where(&at), reports_.byWhom(linear(warp, lane)), "the mask is " + words::hex(mask)});
 }
 
 void BlockChecks::missing(uint32_t warp, uint32_t mask, uint32_t present, const ptx::Instruction& at) {
-  if (!wants(Tool::Sync) || !isNewAt(Tool::Sync, kMissing, &at)) return;
-  describeLast("the mask of " + words::operation(at) + " names lanes that do not come",
-               {where(&at), byWhom(linear(warp, static_cast<uint32_t>(std::countr_zero(present)))),
-                "the mask is " + words::hex(mask) + ", the lanes that come are " + words::hex(present)});
+  if (!wants(Tool::Sync) || !reports_.isNewAt(Tool::Sync, kMissing, &at)) return;
+  reports_.describeLast(
+      "the mask of " + words::operation(at) + " names lanes that do not come",
+      {reports_.where(&at), reports_.byWhom(linear(warp, static_cast<uint32_t>(std::countr_zero(present)))),
+       "the mask is " + words::hex(mask) + ", the lanes that come are " + words::hex(present)});
 }
 
 void BlockChecks::stuck() {
@@ -276,11 +223,11 @@ void BlockChecks::stuck() {
     if (meeting.wait.empty()) continue;
     at = meeting.at;
     details.push_back(std::to_string(meeting.wait.size()) + " threads wait at barrier " + std::to_string(id) + ", " +
-                      placeOf(meeting.at));
+                      reports_.placeOf(meeting.at));
   }
-  if (!at || !isNewAt(Tool::Sync, kStuck, at)) return;
-  details.insert(details.begin(), {where(nullptr), byWhom(0)});
-  describeLast("every warp of a block waits at a barrier that nobody can complete", details);
+  if (!at || !reports_.isNewAt(Tool::Sync, kStuck, at)) return;
+  details.insert(details.begin(), {reports_.where(nullptr), reports_.byWhom(0)});
+  reports_.describeLast("every warp of a block waits at a barrier that nobody can complete", details);
 }
 
 }  // namespace vg::check
