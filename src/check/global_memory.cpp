@@ -24,15 +24,29 @@ constexpr uint32_t kGranule = 128, kWord = 4, kWords = kGranule / kWord;
 constexpr uint64_t kPage = 64 << 10;
 constexpr size_t kSlab = 256 << 10;
 constexpr uint8_t kOneThread = 31;  // a shift by which all words are of the first thread
+constexpr size_t kEntries = 4;      // of a granule
 
-// An access of all words of a granule: the thread of word k is that of `first` and k >> shift.
-struct Whole {
+// An access of the words from..end of a granule: the thread of word k is that of `first` and (k - from) >> shift.
+struct Entry {
   Who first;
   Where where = 0;
-  uint8_t shift = 0;
+  uint8_t from = 0, end = 0;  // equal: none
+  uint8_t shift : 7 = 0;
+  uint8_t writes : 1 = 0;
 
-  Who of(uint32_t word) const { return first.anybody() ? first.plus(word >> shift) : first; }
+  bool any() const { return end > from; }
+  Who of(uint32_t word) const { return first.plus((word - from) >> shift); }
+  bool covers(const Entry& other) const { return from <= other.from && end >= other.end; }
+  bool meets(const Entry& other) const { return from < other.end && other.from < end; }
+  // Whether the lanes of both are the same where they meet.
+  bool alike(const Entry& other) const {
+    if (shift != other.shift) return false;
+    if (shift == kOneThread) return first.sameThread(other.first);
+    const uint32_t k = std::max(from, other.from), part = (1u << shift) - 1;
+    return !((k - from) & part) && !((k - other.from) & part) && of(k).sameThread(other.of(k));
+  }
 };
+static_assert(sizeof(Entry) == 16);
 
 // The accesses of parts, words or bytes.
 struct Cells {
@@ -48,8 +62,8 @@ enum Slot : unsigned { kWriter, kReader, kOther };  // kOther: a reader of anoth
 
 struct Granule {
   SpinLock lock;
-  Cells* cells = nullptr;  // null: `whole` counts
-  Whole whole[3];
+  Cells* cells = nullptr;  // null: the entries count
+  Entry entries[kEntries];
 };
 struct Page {
   Granule granules[kPage / kGranule];
@@ -168,23 +182,31 @@ class Touch {
 
   bool run(Granule& granule, Conflict* conflict) {
     conflict_ = conflict;
-    const bool all = end_ - from_ == kGranule && isWhole();
-    if (all && !granule.cells) return whole(granule);
+    const bool inWords = byWords();
+    if (inWords && !granule.cells)
+      if (const Done done = entries(granule.entries); done != Done::NoRoom) return done == Done::Fine;
     if (!granule.cells && !open(granule)) return true;
-    if (granule.cells->units == kWords && !byWords() && !split(granule)) return true;
+    if (granule.cells->units == kWords && !inWords && !split(granule)) return true;
     const bool fine = parts(*granule.cells);
+    const bool all = inWords && end_ - from_ == kGranule;
     if (all && row_.writes && (fine || conflict_)) close(granule);
     return fine;
   }
 
-  // Makes what is known of the whole that of its words.
+  // Makes what is known by entries that of words. Of more than two readers of a word two stay, of different warps where
+  // there are such.
   static bool open(Granule& granule) {
     Cells* const cells = shadow().take(kWords);
     if (!cells) return false;
-    for (unsigned slot = 0; slot < 3; ++slot)
-      for (uint32_t k = 0; k < kWords; ++k) {
-        cells->slot(slot)[k] = granule.whole[slot].of(k);
-        cells->where(slot)[k] = granule.whole[slot].where;
+    for (unsigned slot = 0; slot < 3; ++slot) std::fill_n(cells->slot(slot), kWords, Who());
+    for (const Entry& entry : granule.entries)
+      for (uint32_t k = entry.from; k < entry.end; ++k) {
+        const Who reader = cells->slot(kReader)[k], other = cells->slot(kOther)[k];
+        const bool isSecond = reader.anybody();
+        if (!entry.writes && isSecond && other.anybody() && place(other) != place(reader)) continue;
+        const Slot slot = entry.writes ? kWriter : isSecond ? kOther : kReader;
+        cells->slot(slot)[k] = entry.of(k);
+        cells->where(slot)[k] = entry.where;
       }
     granule.cells = cells;
     return true;
@@ -204,7 +226,8 @@ class Touch {
   }
 
  private:
-  bool isWhole() const { return !row_.laneBytes || (row_.laneBytes >= kWord && row_.laneBytes <= kGranule); }
+  enum class Done : uint8_t { Fine, Conflict, NoRoom };
+
   bool byWords() const {
     return from_ % kWord == 0 && end_ % kWord == 0 && (!row_.laneBytes || row_.laneBytes % kWord == 0);
   }
@@ -213,9 +236,14 @@ class Touch {
                ? row_.first.plus(static_cast<uint32_t>((address - row_.address) >> std::countr_zero(row_.laneBytes)))
                : row_.first;
   }
-  Whole mine() const {
+  Entry mine() const {
     const auto shift = static_cast<uint8_t>(row_.laneBytes ? std::countr_zero(row_.laneBytes / kWord) : kOneThread);
-    return {at(start_), row_.where, shift};
+    return {at(from_),
+            row_.where,
+            static_cast<uint8_t>((from_ - start_) / kWord),
+            static_cast<uint8_t>((end_ - start_) / kWord),
+            shift,
+            row_.writes};
   }
 
   bool conflicts(Who earlier, Where where, Who now) const {
@@ -230,35 +258,94 @@ class Touch {
     return !conflict_;
   }
 
-  // All words by one look where that does.
-  bool wholeMeets(const Whole& earlier, const Whole& now, bool wrote) {
-    const bool alike = earlier.shift == now.shift && earlier.first.sameThread(now.first);
-    if (alike || over(earlier.first)) return false;
-    for (uint32_t k = 0; k < kWords; ++k)
-      if (meets(earlier.of(k), earlier.where, now.of(k), start_ + k * kWord, wrote)) return true;
+  // All words by one look where that does. True: it ends here.
+  bool entryMeets(const Entry& earlier, const Entry& now) {
+    if (!earlier.meets(now) || !(earlier.writes || now.writes) || over(earlier.first) || earlier.alike(now))
+      return false;
+    for (uint32_t k = std::max(earlier.from, now.from); k < std::min(earlier.end, now.end); ++k)
+      if (meets(earlier.of(k), earlier.where, now.of(k), start_ + k * kWord, earlier.writes)) return true;
     return false;
   }
   // Before what any thread of the party does now.
   bool over(Who earlier) const { return party_.surely(earlier, Who()); }
 
-  bool whole(Granule& granule) {
-    const Whole now = mine();
-    Whole& writer = granule.whole[kWriter];
-    if (wholeMeets(writer, now, true)) return false;
-    if (!row_.writes) {
-      noteReader(granule.whole[kReader], granule.whole[kOther], now);
-      return !found_;
-    }
-    for (const Slot slot : {kReader, kOther})
-      if (wholeMeets(granule.whole[slot], now, false)) return false;
-    writer = now;
-    granule.whole[kReader] = granule.whole[kOther] = Whole();
-    return !found_;
+  // What entries can tell; NoRoom, with nothing changed, where they cannot.
+  Done entries(Entry (&all)[kEntries]) {
+    const Entry now = mine();
+    if (now.shift != kOneThread && (from_ - row_.address) % row_.laneBytes)
+      return Done::NoRoom;  // begins inside of a lane
+    Entry next[kEntries];
+    std::copy(std::begin(all), std::end(all), next);
+    if (!(row_.writes ? write(next, now) : read(next, now))) return Done::NoRoom;
+    for (const Entry& earlier : all)
+      if (entryMeets(earlier, now)) return Done::Conflict;
+    std::copy(std::begin(next), std::end(next), all);
+    return found_ ? Done::Conflict : Done::Fine;
   }
-  void noteReader(Whole& latest, Whole& other, const Whole& now) {
-    const bool replaces = over(latest.first) || (latest.shift == now.shift && latest.first.sameThread(now.first));
-    if (!replaces && !keeps(latest.first, other.first, now.first)) other = latest;
-    latest = now;
+
+  static Entry* freeOf(Entry (&all)[kEntries]) {
+    for (Entry& entry : all)
+      if (!entry.any()) return &entry;
+    return nullptr;
+  }
+  static bool put(Entry (&all)[kEntries], const Entry& now) {
+    Entry* const place = freeOf(all);
+    if (place) *place = now;
+    return place;
+  }
+
+  // What is written over is forgotten.
+  static bool write(Entry (&all)[kEntries], const Entry& now) {
+    for (Entry& entry : all) {
+      if (!entry.meets(now)) continue;
+      if (now.covers(entry)) {
+        entry = Entry();
+      } else if (entry.from < now.from) {
+        if (entry.end > now.end) return false;
+        entry.end = now.from;
+      } else {
+        if (entry.shift != kOneThread && ((now.end - entry.from) & ((1u << entry.shift) - 1))) return false;
+        entry.first = entry.of(now.end);
+        entry.from = now.end;
+      }
+    }
+    return put(all, now);
+  }
+
+  bool read(Entry (&all)[kEntries], const Entry& now) const {
+    unsigned own = 0;      // covering ones of its own warp
+    uint64_t first = 0;    // the place of a covering one
+    bool several = false;  // ... and there are others
+    for (Entry& entry : all) {
+      if (!entry.any() || entry.writes) continue;
+      if (over(entry.first)) {
+        if (now.covers(entry)) entry = Entry();
+        continue;
+      }
+      const uint64_t there = place(entry.first);
+      const bool sameStep = there == place(now.first) && entry.first.clock() == now.first.clock();
+      if (sameStep && extends(entry, now)) return true;
+      if (!entry.covers(now)) continue;
+      own += there == place(now.first);
+      several |= first && there != first;
+      first = there;
+    }
+    return several || own > 1 || put(all, now);  // two readers are enough, where they can be of different warps
+  }
+  static uint64_t place(Who who) { return who.id() << Who::kThreadBits | who.thread() / ptx::kWarpSize; }
+  // Makes one entry of two where lanes are alike.
+  static bool extends(Entry& entry, const Entry& now) {
+    if (entry.end < now.from || now.end < entry.from || !alikeBeside(entry, now)) return false;
+    if (now.from < entry.from) entry.first = now.first;
+    entry.from = std::min(entry.from, now.from);
+    entry.end = std::max(entry.end, now.end);
+    return true;
+  }
+  static bool alikeBeside(const Entry& one, const Entry& other) {
+    if (one.shift != other.shift) return false;
+    if (one.shift == kOneThread) return one.first.sameThread(other.first);
+    const Entry &left = one.from <= other.from ? one : other, &right = one.from <= other.from ? other : one;
+    return !((right.from - left.from) & ((1u << one.shift) - 1)) && left.of(right.from).sameThread(right.first);
   }
   // Whether the other reader says more than the latest one will.
   bool keeps(Who latest, Who other, Who now) const {
@@ -314,8 +401,8 @@ class Touch {
   void close(Granule& granule) {
     shadow().give(granule.cells);
     granule.cells = nullptr;
-    granule.whole[kWriter] = mine();
-    granule.whole[kReader] = granule.whole[kOther] = Whole();
+    std::fill(std::begin(granule.entries), std::end(granule.entries), Entry());
+    granule.entries[0] = mine();
   }
 
   const Row& row_;
@@ -330,10 +417,12 @@ void clear(Granule& granule, uint32_t from, uint32_t end) {
   if (from == 0 && end == kGranule) {
     shadow().give(granule.cells);
     granule.cells = nullptr;
-    std::fill(std::begin(granule.whole), std::end(granule.whole), Whole());
+    std::fill(std::begin(granule.entries), std::end(granule.entries), Entry());
     return;
   }
-  if (!granule.cells && !granule.whole[kWriter].first.anybody() && !granule.whole[kReader].first.anybody()) return;
+  if (!granule.cells && std::none_of(std::begin(granule.entries), std::end(granule.entries),
+                                     [](const Entry& entry) { return entry.any(); }))
+    return;
   if (!granule.cells && !Touch::open(granule)) return;
   const uint32_t unit = kGranule / granule.cells->units;
   for (unsigned slot = 0; slot < 3; ++slot)
@@ -369,7 +458,7 @@ void Region::reserve(uint64_t bytes) {
   std::vector<Granule> more(count);  // granules are not moved, as their locks are not
   for (size_t k = 0; k < granules_->all.size(); ++k) {
     more[k].cells = std::exchange(granules_->all[k].cells, nullptr);
-    std::copy(std::begin(granules_->all[k].whole), std::end(granules_->all[k].whole), more[k].whole);
+    std::copy(std::begin(granules_->all[k].entries), std::end(granules_->all[k].entries), more[k].entries);
   }
   granules_->all = std::move(more);
 }
@@ -405,8 +494,12 @@ Who writerOf(uint64_t address, Where* where) {
   const SpinGuard guard(granule->lock);
   const auto offset = static_cast<uint32_t>(address % kGranule);
   if (!granule->cells) {
-    *where = granule->whole[kWriter].where;
-    return granule->whole[kWriter].of(offset / kWord);
+    for (const Entry& entry : granule->entries)
+      if (entry.writes && entry.from <= offset / kWord && offset / kWord < entry.end) {
+        *where = entry.where;
+        return entry.of(offset / kWord);
+      }
+    return {};
   }
   const uint32_t k = offset / (kGranule / granule->cells->units);
   *where = granule->cells->where(kWriter)[k];
