@@ -54,13 +54,11 @@ bool tellsOthers(const ptx::Instruction& i) {
 }
 
 // That a lane stores.
-uint32_t bytesOf(const Instruction& i) {
-  return ptx::bitsOf(i.ast->type()) / 8 * std::max<uint32_t>(i.ast->vectorWidth, 1);
-}
+uint32_t bytesOf(const Instruction& i) { return accessBytes(*i.ast); }
 
 bool mayStream(const Program& program, const Instruction& i) {
   if (i.sources[0] == kNone) return false;
-  const uint32_t bytes = bytesOf(i);
+  const uint32_t bytes = accessBytes(*i.ast);
   const Shape& shape = program.values[i.sources[0]].shape;
   return shape.straight() && shape.stride == int64_t{bytes} && bytes >= kLeast && program.blocks[i.block].loop == kNone;
 }

@@ -161,8 +161,7 @@ llvm::Value* AccessChecks::kept(const Checked& access) {
 
 // The lanes that may, as i32.
 llvm::Value* AccessChecks::ask(const Checked& access, const Address& a, const Mask& mask) {
-  Chunks addresses;
-  for (uint32_t c = 0; c < k_; ++c) addresses.push_back(addresses_.addressChunk(a, c));
+  const Chunks addresses = addresses_.addressChunks(a);
   const AccessOrigin origin = accessOrigin(program_, access.i, access.source, access.bytes);
   AccessForm form;
   form.kind = static_cast<uint8_t>(kindOfAccess(*access.i.ast, access.source == 0));
@@ -210,27 +209,7 @@ Components AccessChecks::either(const Checked& access, const Mask& mask, const s
                                 const std::function<Components(const Mask& allowed)>& some) {
   if (!on() || needsNone(access)) return all();
   const Ways ways = split(access, mask);
-  BB* const after = b_.newBlock("after");
-  const bool caching = std::exchange(b_.caching, false);
-  b_.SetInsertPoint(ways.all);
-  const Components whole = all();
-  BB* const wholeEnd = b_.GetInsertBlock();
-  b_.CreateBr(after);
-  b_.SetInsertPoint(ways.some);
-  const Components part = some(masks_.maskFromBits(ways.lanes));
-  BB* const partEnd = b_.GetInsertBlock();
-  b_.CreateBr(after);
-  b_.caching = caching;
-  b_.SetInsertPoint(after);
-  Components out(whole.size());
-  for (size_t n = 0; n < whole.size(); ++n)
-    for (size_t c = 0; c < whole[n].size(); ++c) {
-      auto* const phi = b_.CreatePHI(whole[n][c]->getType(), 2);
-      phi->addIncoming(whole[n][c], wholeEnd);
-      phi->addIncoming(part[n][c], partEnd);
-      out[n].push_back(phi);
-    }
-  return out;
+  return b_.eitherOf(ways.all, all, ways.some, [&] { return some(masks_.maskFromBits(ways.lanes)); });
 }
 
 Mask AccessChecks::allowed(const Checked& access, const Mask& mask) {

@@ -16,6 +16,7 @@
 #include "ptx/llvm/emit/part.h"
 #include "ptx/llvm/emit/runner.h"
 #include "ptx/llvm/emit/values.h"
+#include "ptx/llvm/ir/ptx_facts.h"
 
 namespace vg::ptx::gen {
 
@@ -28,6 +29,16 @@ class AccessChecks : public EmitterPart {
 
   // An access to `bytes` bytes a lane by operand `source`.
   struct Checked {
+    Checked(const Instruction& of, size_t operand, Space where, uint32_t lane, uint32_t aligned)
+        : i(of), source(operand), space(where), bytes(lane), alignment(aligned) {}
+    // One of ld, st, atom or red, whose first operand is the address.
+    explicit Checked(const Instruction& of)
+        : Checked(of, 0, of.ast->space, accessBytes(*of.ast), accessBytes(*of.ast)) {}
+    Checked(const Instruction& of, const Components* stores, uint32_t bits) : Checked(of) {
+      data = stores;
+      dataBits = bits;
+    }
+
     const Instruction& i;
     size_t source;
     Space space;

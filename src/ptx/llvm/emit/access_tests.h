@@ -16,6 +16,7 @@
 #include "ptx/llvm/emit/part.h"
 #include "ptx/llvm/emit/runner.h"
 #include "ptx/llvm/emit/values.h"
+#include "ptx/llvm/ir/ptx_facts.h"
 
 namespace vg::ptx::gen {
 
@@ -31,6 +32,11 @@ class AccessTests : public EmitterPart {
 
   void beginCopy();  // of a block: nothing has been tested in it yet
   const std::vector<AlignmentRule>& alignmentRules() const { return alignment_.rules; }
+  // Both for ld, st, atom and red, whose first operand is the address.
+  void checkAccess(const Instruction& i, const Mask& mask) {
+    checkAlignment(i, 0, mask);
+    checkReach(i, 0, i.ast->space, accessBytes(*i.ast), mask);
+  }
   void checkAlignment(const Instruction& i, size_t source, const Mask& mask);
   void checkReach(const Instruction& i, size_t source, Space space, uint32_t bytes, const Mask& mask);
 

@@ -60,6 +60,12 @@ llvm::Value* Addresses::addressChunk(const Address& a, uint32_t c) {
   return a.space == Space::Shared ? b_.CreateAdd(v, b_.CreateVectorSplat(w_, runner_.sharedBase())) : v;
 }
 
+Chunks Addresses::addressChunks(const Address& a) {
+  Chunks addresses;
+  for (uint32_t c = 0; c < k_; ++c) addresses.push_back(addressChunk(a, c));
+  return addresses;
+}
+
 llvm::Value* Addresses::addressLane(const Address& a, Value* lane) {
   Value* const v = displaced(values_.laneOf(a.value, lane), a.offset);
   return a.space == Space::Shared ? b_.CreateAdd(runner_.sharedBase(), v) : v;
@@ -68,9 +74,7 @@ llvm::Value* Addresses::addressLane(const Address& a, Value* lane) {
 // Of one lane after the other: computed where its number tells, else from vectors that are kept for it.
 LanePlaces Addresses::placesOfLanes(const Address& a) {
   if (hasSteps(a) && a.scalar) return [this, a](Value* lane) { return addressLane(a, lane); };
-  Chunks addresses;
-  for (uint32_t c = 0; c < k_; ++c) addresses.push_back(addressChunk(a, c));
-  llvm::AllocaInst* const kept = b_.spill(0, addresses);
+  llvm::AllocaInst* const kept = b_.spill(0, addressChunks(a));
   LType* const address = b_.getInt64Ty();
   return [this, kept, address](Value* lane) { return b_.CreateLoad(address, b_.laneAddress(kept, lane, address)); };
 }
@@ -124,6 +128,21 @@ void Addresses::startAtFirstLanes(Address& a) {
   };
   if (!rows_) a.scalar = place(0);
   for (uint32_t r = 0; r < rows_; ++r) a.rows.push_back(place(r * rowLanes_));
+}
+
+Addresses::SideBySide Addresses::sideBySide(const Address& a, uint32_t stride, uint32_t elements, const Mask& mask) {
+  const bool row = a.shape.straight() && a.shape.stride == static_cast<int64_t>(stride);
+  SideBySide found{row && !a.holds, row, row ? a.holds : nullptr, a};
+  if (!row && a.shape.varying() && elements == 1 && !isScattered(program_, a.value)) {
+    found.test = consecutive(a, stride, mask);
+    startAtFirstLanes(found.address);
+  }
+  return found;
+}
+
+void Addresses::branch(const SideBySide& found, BB* rows, BB* lanes) {
+  Value* const holds = b_.CreateFreeze(found.test);
+  found.likely ? b_.branchToRow(holds, rows, lanes) : void(b_.CreateCondBr(holds, rows, lanes));
 }
 
 bool Addresses::hasSteps(const Address& a) const {

@@ -22,7 +22,6 @@ struct Address {
 };
 
 using LanePlaces = std::function<llvm::Value*(llvm::Value* lane)>;  // i64
-using Components = llvm::SmallVector<Chunks, 4>;                    // what lanes load or store, element after element
 
 class Addresses : public EmitterPart {
  public:
@@ -32,18 +31,29 @@ class Addresses : public EmitterPart {
   Value* displaced(Value* address, int64_t offset);
   Address addressOf(const Instruction& i, size_t source, Space space);
   Value* addressChunk(const Address& a, uint32_t chunk);  // <W x i64>
-  Value* addressLane(const Address& a, Value* lane);      // i64
+  Chunks addressChunks(const Address& a);
+  Value* addressLane(const Address& a, Value* lane);  // i64
   LanePlaces placesOfLanes(const Address& a);
   Value* placeInRow(const Address& a, uint32_t lane, int64_t step, int64_t offset = 0);
   uint32_t lanesInPiece(const Address& a) const { return a.rows.empty() ? w_ : std::min(w_, rowLanes_); }
   Chunks joinHalves(const Components& halves);
   Components splitHalves(ValueId wide);
-  Value* consecutive(const Address& a, uint32_t stride, const Mask& mask);  // i1
-  void startAtFirstLanes(Address& a);
+  // Whether lanes access elements side by side that are `stride` bytes: for sure, for all that is known (`likely`), or
+  // as a test at run time finds.
+  struct SideBySide {
+    bool always, likely;
+    Value* test;      // i1; null: never, or always
+    Address address;  // where they do
+  };
+  SideBySide sideBySide(const Address& a, uint32_t stride, uint32_t elements, const Mask& mask);
+  // Branches to the one or the other as the test finds.
+  void branch(const SideBySide& found, BB* rows, BB* lanes);
   bool hasSteps(const Address& a) const;
 
  private:
+  Value* consecutive(const Address& a, uint32_t stride, const Mask& mask);  // i1
   Value* rowStart(Value* first, int64_t offset);
+  void startAtFirstLanes(Address& a);
   ValueId originOf(ValueId address) const;
 
   Runner& runner_;

@@ -163,16 +163,12 @@ llvm::SmallVector<llvm::Value*, 32> Builder::wordsOf(Value* vector) {
 
 llvm::Value* Builder::whenTrue(Value* condition, LType* type, const std::function<Value*()>& body) {
   BB* const before = GetInsertBlock();
-  BB* const yes = newBlock("then");
-  BB* const after = newBlock("after");
-  CreateCondBr(condition, yes, after);
-  SetInsertPoint(yes);
-  const bool cached = std::exchange(caching, false);
-  Value* const result = body();
-  caching = cached;
-  BB* const last = GetInsertBlock();
-  CreateBr(after);
-  SetInsertPoint(after);
+  BB* last = nullptr;
+  Value* result = nullptr;
+  ifTrue(condition, [&] {
+    result = body();
+    last = GetInsertBlock();
+  });
   auto* phi = CreatePHI(type, 2);
   phi->addIncoming(llvm::Constant::getNullValue(type), before);
   phi->addIncoming(result, last);
@@ -189,6 +185,32 @@ void Builder::ifTrue(Value* condition, const std::function<void()>& body) {
   caching = cached;
   CreateBr(after);
   SetInsertPoint(after);
+}
+
+Components Builder::eitherOf(BB* first, const std::function<Components()>& inFirst, BB* second,
+                             const std::function<Components()>& inSecond) {
+  BB* const after = newBlock("after");
+  const bool cached = std::exchange(caching, false);
+  const auto emit = [&](BB* block, const std::function<Components()>& body) {
+    SetInsertPoint(block);
+    Components made = body();
+    BB* const last = GetInsertBlock();
+    CreateBr(after);
+    return std::pair(std::move(made), last);
+  };
+  const auto [one, oneEnd] = emit(first, inFirst);
+  const auto [other, otherEnd] = emit(second, inSecond);
+  caching = cached;
+  SetInsertPoint(after);
+  Components out(one.size());
+  for (size_t n = 0; n < one.size(); ++n)
+    for (size_t c = 0; c < one[n].size(); ++c) {
+      auto* const phi = CreatePHI(one[n][c]->getType(), 2);
+      phi->addIncoming(one[n][c], oneEnd);
+      phi->addIncoming(other[n][c], otherEnd);
+      out[n].push_back(phi);
+    }
+  return out;
 }
 
 void Builder::branchToRow(Value* condition, BB* rows, BB* lanes) {

@@ -67,6 +67,10 @@ class Builder : public llvm::IRBuilder<> {
   BB* newBlock(const char* name);
   Value* whenTrue(Value* condition, LType* type, const std::function<Value*()>& body);
   void ifTrue(Value* condition, const std::function<void()>& body);
+  // Emits both bodies, each in its block, to which somebody has branched, and goes on behind them: with the elements of
+  // the one that was taken, of which both have as many.
+  Components eitherOf(BB* first, const std::function<Components()>& inFirst, BB* second,
+                      const std::function<Components()>& inSecond);
   // To accesses of whole rows, or lane after lane (row_lanes.h).
   void branchToRow(Value* condition, BB* rows, BB* lanes);
 

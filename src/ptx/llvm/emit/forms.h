@@ -5,11 +5,14 @@
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/IR/Value.h>
 
+#include <utility>
+
 #include "ptx/llvm/ir/warp_ir.h"
 
 namespace vg::ptx::gen {
 
 using Chunks = llvm::SmallVector<llvm::Value*, 8>;
+using Components = llvm::SmallVector<Chunks, 4>;  // what lanes load or store, element after element
 
 // The LLVM form of a value.
 struct Form {
@@ -24,6 +27,13 @@ inline Form uniformForm(llvm::Value* scalar) {
   Form form;
   form.shape = {Shape::Uniform, 0, false};
   form.scalar = scalar;
+  return form;
+}
+
+inline Form varyingForm(Chunks chunks = {}) {
+  Form form;
+  form.shape = {Shape::Varying, 0, false};
+  form.chunks = std::move(chunks);
   return form;
 }
 

@@ -66,9 +66,7 @@ void MeetingChecks::tellMembers(const Instruction& i, ValueId members, Meeting m
     if (meeting == Meeting::Warp) tell(i, meeting, nullptr);
     return;
   }
-  Chunks named;
-  for (uint32_t c = 0; c < k_; ++c) named.push_back(b_.asInteger(values_.chunkOf(members, c), 32));
-  tell(i, meeting, b_.spill(0, named));
+  tell(i, meeting, b_.spill(0, values_.integersOf(members, 32)));
 }
 
 llvm::Value* MeetingChecks::barrierArgument(const Instruction& i, size_t source) {

@@ -17,7 +17,6 @@ constexpr int64_t kFarthestStep = int64_t{1} << 30, kFarthestOffset = int64_t{1}
 constexpr uint64_t kFrame = 4096;    // of a frame what are no local variables, some of it
 constexpr uint32_t kWidestTest = 8;  // numbers in a vector of the processor's
 
-uint32_t bytesOf(const ptx::Instruction& i) { return ptx::bitsOf(i.type()) / 8 * std::max<uint32_t>(i.vectorWidth, 1); }
 bool isNear(const Shape& shape) { return !shape.fragile && std::abs(shape.stride) <= kFarthestStep; }
 
 }  // namespace
@@ -50,7 +49,7 @@ AccessTests::Span AccessTests::takeAlike(const Instruction& i, size_t source, ui
   if (found == likeAccesses_->end() || !llvm::is_contained(found->second, &i)) return span;
   for (const Instruction* const each : std::exchange(found->second, {})) {
     span.begin = std::min(span.begin, each->offsets[0]);
-    span.end = std::max<int64_t>(span.end, each->offsets[0] + bytesOf(*each->ast));
+    span.end = std::max<int64_t>(span.end, each->offsets[0] + accessBytes(*each->ast));
     asked_.insert(each);
   }
   return span;

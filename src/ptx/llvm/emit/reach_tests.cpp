@@ -80,9 +80,7 @@ void AccessTests::checkReach(const Instruction& i, size_t source, Space space, u
                   llvm::MDBuilder(context_).createBranchWeights(kRare, kUsual));
   b_.SetInsertPoint(asks);
   const bool caching = std::exchange(b_.caching, false);
-  Chunks addresses;
-  for (uint32_t c = 0; c < k_; ++c) addresses.push_back(addresses_.addressChunk(a, c));
-  askAbout(addresses, bytes, mask, i.ast->line);
+  askAbout(addresses_.addressChunks(a), bytes, mask, i.ast->line);
   b_.caching = caching;
   b_.CreateBr(reached);
   b_.SetInsertPoint(reached);

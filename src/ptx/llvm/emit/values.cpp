@@ -256,6 +256,12 @@ Chunks Values::vectorsOf(ValueId id) {
   return chunks;
 }
 
+Chunks Values::integersOf(ValueId id, uint32_t bits) {
+  Chunks chunks;
+  for (uint32_t c = 0; c < k_; ++c) chunks.push_back(b_.asInteger(chunkOf(id, c), bits));
+  return chunks;
+}
+
 // A value in the shape and type of another one, for stores to its slot.
 Form Values::toShape(ValueId id, const PtxValue& v) {
   const auto cast = [&](Value* from) {
@@ -275,6 +281,16 @@ Form Values::toShape(ValueId id, const PtxValue& v) {
   }
   for (uint32_t c = 0; c < k_; ++c) out.chunks.push_back(cast(chunkOf(id, c)));
   return out;
+}
+
+void Values::finishFrom(const Instruction& i, size_t result, llvm::function_ref<Value*(uint32_t chunk)> place,
+                        uint32_t bits) {
+  Form form = varyingForm();
+  for (uint32_t c = 0; c < k_; ++c) {
+    Value* const loaded = b_.CreateAlignedLoad(b_.vectorOf(b_.integerType(bits)), place(c), llvm::Align(bits / 8));
+    form.chunks.push_back(b_.asClass(loaded, program_.values[i.results[result]].type));
+  }
+  finish(i, result, std::move(form));
 }
 
 void Values::finish(const Instruction& i, size_t result, Form form) {

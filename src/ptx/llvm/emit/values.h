@@ -39,6 +39,7 @@ class Values : public EmitterPart {
   Value* rowOf(ValueId id, uint32_t row);      // the row's first lane's, of any shape
   Value* chunkOf(ValueId id, uint32_t chunk);  // vector form of any shape
   Chunks vectorsOf(ValueId id);
+  Chunks integersOf(ValueId id, uint32_t bits);  // the same as integers of so many bits
   Value* laneOf(ValueId id, Value* lane);
   Value* rowOfForm(const Form& form, uint32_t row);
   Value* firstsOfRows(const Chunks& rows, uint32_t chunk);
@@ -48,6 +49,8 @@ class Values : public EmitterPart {
   void storeSlot(const Slot& slot, const vg::ptx::gen::Value& v, const Form& form);
   Form toShape(ValueId id, const vg::ptx::gen::Value& v);
   void finish(const Instruction& i, size_t result, Form form);
+  // The same with what lies in memory: elements of so many bits, the chunk's at place(chunk).
+  void finishFrom(const Instruction& i, size_t result, llvm::function_ref<Value*(uint32_t chunk)> place, uint32_t bits);
   bool isRead(ValueId id) const { return read_[id]; }
 
  private:

@@ -105,6 +105,10 @@ bool isVolatileAccess(const ptx::Instruction& i) {
          i.has(Mod::Mmio) || i.has(Mod::Cv);
 }
 
+uint32_t accessBytes(const ptx::Instruction& i) {
+  return ptx::bitsOf(i.type()) / 8 * std::max<uint32_t>(i.vectorWidth, 1);
+}
+
 bool isScattered(const Program& program, ValueId id, int depth) {
   if (id == kNone || depth > 8) return false;
   const auto& v = program.values[id];

@@ -22,6 +22,8 @@ bool isSyscall(std::string_view name);
 // Reads memory that others may write meanwhile: volatile, relaxed, acquire, and atomics.
 bool readsSharedState(const ptx::Instruction& i);
 bool isVolatileAccess(const ptx::Instruction& i);
+// Bytes a lane that ld, st, atom and red access.
+uint32_t accessBytes(const ptx::Instruction& i);
 // Addresses that come out of memory are scattered as a rule, and those in lanes' own stacks are always; others are
 // often consecutive in a way that the analysis cannot see.
 bool isScattered(const Program& program, ValueId address, int depth = 0);

@@ -141,12 +141,8 @@ llvm::SmallVector<llvm::Value*, 32> Atomics::laneWords(ValueId id, int64_t plus)
 // A result that nobody reads still has a value to be kept in slots.
 void Atomics::defineDead(const Instruction& i, uint32_t part) {
   if (part >= i.results.size() || i.results[part] == kNone) return;
-  Form form;
-  form.shape = {Shape::Varying, 0, false};
-  const uint32_t bits = bitsOf(program_.values[i.results[part]].type);
-  for (uint32_t c = 0; c < k_; ++c)
-    form.chunks.push_back(llvm::Constant::getNullValue(b_.vectorOf(b_.integerType(bits))));
-  values_.define(i.results[part], std::move(form));
+  LType* const element = b_.integerType(bitsOf(program_.values[i.results[part]].type));
+  values_.define(i.results[part], varyingForm(Chunks(k_, llvm::Constant::getNullValue(b_.vectorOf(element)))));
 }
 
 // An element of a vector is an atomic of its own.
@@ -158,13 +154,11 @@ void Atomics::emitAtomic(const Instruction& i) {
 }
 
 // The lanes that do it. What is found of the first element's address counts for all of a vector.
-Mask Atomics::lanesOf(const Instruction& i, uint32_t part, uint32_t elementBytes) {
-  const uint32_t bytes = elementBytes * std::max<uint32_t>(i.ast->vectorWidth, 1);
+Mask Atomics::lanesOf(const Instruction& i, uint32_t part) {
   const Mask guarded = predicates_.guardedMask(i);
   if (!part) {
-    tests_.checkAlignment(i, 0, guarded);
-    tests_.checkReach(i, 0, i.ast->space, bytes, guarded);
-    if (checks_.on()) allowed_ = checks_.allowed({i, 0, i.ast->space, bytes, bytes}, guarded);
+    tests_.checkAccess(i, guarded);
+    if (checks_.on()) allowed_ = checks_.allowed(AccessChecks::Checked(i), guarded);
   }
   return checks_.on() ? allowed_ : guarded;
 }
@@ -196,7 +190,7 @@ Atomics::Element Atomics::elementOf(const Instruction& i, uint32_t part) {
     e.a.offset += part * (e.bits / 8);
     if (e.a.scalar) e.a.scalar = b_.CreateAdd(e.a.scalar, b_.getInt64(part * (e.bits / 8)));
   }
-  e.mask = lanesOf(i, part, e.bits / 8);
+  e.mask = lanesOf(i, part);
   return e;
 }
 
@@ -262,9 +256,7 @@ void Atomics::emitLaneByLane(const Element& e) {
     if (results) b_.CreateStore(old, b_.laneAddress(results, lane, element));
   });
   if (!e.used) return defineDead(e.i, e.part);
-  Form form;
-  form.shape = {Shape::Varying, 0, false};
-  form.chunks = b_.reload(results, element);
+  Form form = varyingForm(b_.reload(results, element));
   if (checks_.on()) form.chunks = checks_.zeroed({form.chunks}, e.mask)[0];
   values_.finish(e.i, e.part, std::move(form));
 }
@@ -293,9 +285,7 @@ Atomics::SpilledOperands Atomics::spillOperands(const Element& e) {
       operands.push_back({b_.asInteger(values_.scalarOf(id), e.bits), nullptr});
       continue;
     }
-    Chunks chunks;
-    for (uint32_t c = 0; c < k_; ++c) chunks.push_back(b_.asInteger(values_.chunkOf(id, c), e.bits));
-    operands.push_back({nullptr, b_.spill(static_cast<uint32_t>(1 + n), chunks)});
+    operands.push_back({nullptr, b_.spill(static_cast<uint32_t>(1 + n), values_.integersOf(id, e.bits))});
   }
   return operands;
 }
@@ -310,12 +300,9 @@ void Atomics::emitWideAtomic(const Instruction& i) {
   const bool shared = i.ast->space == Space::Shared || i.ast->space == Space::SharedCluster;
   Address a = addresses_.addressOf(i, 0, i.ast->space);
   const Mask guarded = predicates_.guardedMask(i);
-  tests_.checkAlignment(i, 0, guarded);
-  tests_.checkReach(i, 0, i.ast->space, 16, guarded);
-  const Mask mask = checks_.allowed({i, 0, i.ast->space, 16, 16}, guarded);
-  Chunks addresses;
-  for (uint32_t c = 0; c < k_; ++c) addresses.push_back(addresses_.addressChunk(a, c));
-  auto* const where = b_.spill(0, addresses);
+  tests_.checkAccess(i, guarded);
+  const Mask mask = checks_.allowed(AccessChecks::Checked(i), guarded);
+  auto* const where = b_.spill(0, addresses_.addressChunks(a));
   llvm::SmallVector<llvm::AllocaInst*, 4> halves;
   for (size_t n = 0; n < operands; ++n)
     for (const Chunks& one : addresses_.splitHalves(i.sources[1 + n]))
@@ -334,10 +321,8 @@ void Atomics::emitWideAtomic(const Instruction& i) {
     b_.CreateStore(b_.CreateTrunc(b_.CreateLShr(old, 64), half), b_.laneAddress(high, lane, half));
   });
   if (i.results.empty() || i.results[0] == kNone) return;
-  Form form;
-  form.shape = {Shape::Varying, 0, false};
-  form.chunks = addresses_.joinHalves(checks_.zeroed({b_.reload(low, half), b_.reload(high, half)}, mask));
-  values_.finish(i, 0, std::move(form));
+  const Components loaded = checks_.zeroed({b_.reload(low, half), b_.reload(high, half)}, mask);
+  values_.finish(i, 0, varyingForm(addresses_.joinHalves(loaded)));
 }
 
 void Atomics::emitFence(const Instruction& i) {

@@ -57,7 +57,7 @@ class Atomics : public EmitterPart {
   using SpilledOperands = llvm::SmallVector<SpilledOperand, 2>;
 
   void emitWideAtomic(const Instruction& i);
-  Mask lanesOf(const Instruction& i, uint32_t part, uint32_t elementBytes);
+  Mask lanesOf(const Instruction& i, uint32_t part);
   void emitAtomicElement(const Instruction& i, uint32_t part);
   Element elementOf(const Instruction& i, uint32_t part);
   bool isReducible(const Element& e);

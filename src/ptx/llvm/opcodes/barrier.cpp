@@ -26,9 +26,7 @@ void Barriers::emitBarrier(const Instruction& i) {
       if (program_.values[id].shape.uniform()) return b_.asInteger(values_.scalarOf(id), 32);
       // Threads of a warp agree on barrier and count.
       Value* const first = masks_.firstLane(masks_.maskBits(predicates_.guardedMask(i)));
-      Chunks chunks;
-      for (uint32_t c = 0; c < k_; ++c) chunks.push_back(b_.asInteger(values_.chunkOf(id, c), 32));
-      return b_.extractLane(chunks, first);
+      return b_.extractLane(values_.integersOf(id, 32), first);
     };
     Value* const mask = masks_.maskBits(predicates_.guardedMask(i));
     const size_t last = i.sources.size();
@@ -48,11 +46,8 @@ void Barriers::emitBarrier(const Instruction& i) {
       };
       Value* const result =
           i.guard == kNone ? reduce() : b_.whenTrue(b_.CreateICmpNE(mask, zero), b_.getInt32Ty(), reduce);
-      Form form;
-      form.shape = {Shape::Uniform, 0, false};
-      form.scalar = operation == BarrierReduction::Popc ? result : b_.CreateICmpNE(result, zero);
-      values_.finish(i, 0, std::move(form));
-      return;
+      return values_.finish(i, 0,
+                            uniformForm(operation == BarrierReduction::Popc ? result : b_.CreateICmpNE(result, zero)));
     }
     Value* const threads = last > 1 ? argument(1) : zero;
     const size_t call = ast.has(Mod::Arrive) ? offsetof(RuntimeCalls, barrierArrive) : offsetof(RuntimeCalls, barrier);

@@ -27,13 +27,8 @@ llvm::Value* LaneCopies::bytesToRead(const Instruction& i, uint32_t chunk, uint3
 // Bytes of lanes that read a part of what they write, one after another; `bound` says how many. The rest is there.
 void LaneCopies::copyParts(const Address& to, const Address& from, const Chunks& bound, const Mask& lanes) {
   LType* const wide = b_.getInt64Ty();
-  const auto placesOf = [&](const Address& a) {
-    Chunks places;
-    for (uint32_t c = 0; c < k_; ++c) places.push_back(addresses_.addressChunk(a, c));
-    return places;
-  };
-  auto* const targets = b_.spill(0, placesOf(to));
-  auto* const origins = b_.spill(1, placesOf(from));
+  auto* const targets = b_.spill(0, addresses_.addressChunks(to));
+  auto* const origins = b_.spill(1, addresses_.addressChunks(from));
   auto* const bounds = b_.spill(2, bound);
   masks_.forEachLane(lanes, [&](Value* lane) {
     Value* const target = b_.CreateLoad(wide, b_.laneAddress(targets, lane, wide));

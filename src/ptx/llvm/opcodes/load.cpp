@@ -158,46 +158,18 @@ Components Loads::loadByTurns(const LanePlaces& places, uint32_t bits, uint32_t 
 }
 
 Components Loads::loadLanes(const Address& a, uint32_t bits, uint32_t count, const Mask& mask, bool isVolatile) {
-  const uint32_t stride = bits / 8 * count;
-  const bool rowPossible = mask.full || (gathers_.canMaskedAccess(bits) && !isVolatile);
-  const bool row = a.shape.straight() && a.shape.stride == static_cast<int64_t>(stride) && rowPossible;
-  if (row && !a.holds) return loadRow(a, bits, count, mask, isVolatile);
-  Value* test = nullptr;
-  Address straight = a;
-  if (row) {
-    test = a.holds;
-  } else if (a.shape.varying() && rowPossible && count == 1 && !isScattered(program_, a.value)) {
-    test = addresses_.consecutive(a, stride, mask);
-    addresses_.startAtFirstLanes(straight);
-  }
-  if (!test) return loadEach(a, bits, count, mask, isVolatile);
-  BB* const fast = b_.newBlock("row");
-  BB* const slow = b_.newBlock("each");
-  BB* const after = b_.newBlock("after");
-  row ? b_.branchToRow(b_.CreateFreeze(test), fast, slow) : void(b_.CreateCondBr(b_.CreateFreeze(test), fast, slow));
-  const bool caching = std::exchange(b_.caching, false);
-  b_.SetInsertPoint(fast);
-  const Components quick = loadRow(straight, bits, count, mask, isVolatile);
-  BB* const fastEnd = b_.GetInsertBlock();
-  b_.CreateBr(after);
-  b_.SetInsertPoint(slow);
-  const bool whole = isVolatile && count > 1;
+  const auto each = [&] { return loadEach(a, bits, count, mask, isVolatile); };
+  if (!mask.full && (isVolatile || !gathers_.canMaskedAccess(bits))) return each();
+  const Addresses::SideBySide found = addresses_.sideBySide(a, bits / 8 * count, count, mask);
+  const auto row = [&] { return loadRow(found.address, bits, count, mask, isVolatile); };
+  if (found.always) return row();
+  if (!found.test) return each();
+  BB *const fast = b_.newBlock("row"), *const slow = b_.newBlock("each");
+  addresses_.branch(found, fast, slow);
   const LanePlaces places = [&](Value* lane) { return addresses_.addressLane(a, lane); };
-  const Components each =
-      row && !whole ? loadByTurns(places, bits, count, mask, isVolatile) : loadEach(a, bits, count, mask, isVolatile);
-  BB* const slowEnd = b_.GetInsertBlock();
-  b_.CreateBr(after);
-  b_.caching = caching;
-  b_.SetInsertPoint(after);
-  Components out(count);
-  for (uint32_t n = 0; n < count; ++n)
-    for (uint32_t c = 0; c < k_; ++c) {
-      auto* phi = b_.CreatePHI(quick[n][c]->getType(), 2);
-      phi->addIncoming(quick[n][c], fastEnd);
-      phi->addIncoming(each[n][c], slowEnd);
-      out[n].push_back(phi);
-    }
-  return out;
+  const bool byTurns = found.likely && !(isVolatile && count > 1);
+  return b_.eitherOf(fast, row, slow,
+                     [&] { return byTurns ? loadByTurns(places, bits, count, mask, isVolatile) : each(); });
 }
 
 // A loaded element as a register holds it: extended by its type when the register is wider.
@@ -261,7 +233,7 @@ void Loads::loadVarying(const Instruction& i, const Address& a, const Mask& mask
   const bool isVolatile = isVolatileAccess(*i.ast);
   const uint32_t elementBits = wide ? 64 : bits, elements = wide ? 2 : count;
   Components data = checks_.either(
-      checkedAccess(i), mask, [&] { return loadLanes(a, elementBits, elements, mask, isVolatile); },
+      AccessChecks::Checked(i), mask, [&] { return loadLanes(a, elementBits, elements, mask, isVolatile); },
       [&](const Mask& allowed) {
         return checks_.zeroed(loadByTurns(addresses_.placesOfLanes(a), elementBits, elements, allowed, isVolatile),
                               allowed);
@@ -269,17 +241,11 @@ void Loads::loadVarying(const Instruction& i, const Address& a, const Mask& mask
   if (wide) data = {addresses_.joinHalves(data)};
   for (uint32_t n = 0; n < count; ++n) {
     if (i.results[n] == kNone) continue;
-    Form form;
-    form.shape = {Shape::Varying, 0, false};
+    Form form = varyingForm();
     for (uint32_t c = 0; c < k_; ++c)
       form.chunks.push_back(widenLoaded(data[n][c], type, program_.values[i.results[n]].type));
     values_.finish(i, n, std::move(form));
   }
-}
-
-AccessChecks::Checked Loads::checkedAccess(const Instruction& i) const {
-  const uint32_t bytes = ptx::bitsOf(i.ast->type()) / 8 * std::max<uint32_t>(i.ast->vectorWidth, 1);
-  return {i, 0, i.ast->space, bytes, bytes};
 }
 
 void Loads::emitLoad(const Instruction& i) {
@@ -289,10 +255,9 @@ void Loads::emitLoad(const Instruction& i) {
   if (base.kind == vg::ptx::gen::Value::Symbol && base.symbolKind == SymbolKind::Parameter) return loadParameters(i);
   const Address a = addresses_.addressOf(i, 0, i.ast->space);
   const Mask mask = predicates_.guardedMask(i);
-  tests_.checkAlignment(i, 0, mask);
-  tests_.checkReach(i, 0, i.ast->space, bits / 8 * std::max<uint32_t>(i.ast->vectorWidth, 1), mask);
-  a.shape.uniform()     ? loadUniform(i, a, checks_.allowed(checkedAccess(i), mask))
-  : a.shape.sameInRow() ? loadSameInRow(i, a, checks_.allowed(checkedAccess(i), mask))
+  tests_.checkAccess(i, mask);
+  a.shape.uniform()     ? loadUniform(i, a, checks_.allowed(AccessChecks::Checked(i), mask))
+  : a.shape.sameInRow() ? loadSameInRow(i, a, checks_.allowed(AccessChecks::Checked(i), mask))
                         : loadVarying(i, a, mask);
   if (i.ast->has(Mod::Acquire)) b_.CreateFence(llvm::AtomicOrdering::Acquire, llvm::SyncScope::SingleThread);
 }

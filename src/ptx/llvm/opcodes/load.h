@@ -34,7 +34,6 @@ class Loads : public EmitterPart {
   Components loadLanes(const Address& a, uint32_t bits, uint32_t count, const Mask& mask, bool isVolatile);
 
  private:
-  AccessChecks::Checked checkedAccess(const Instruction& i) const;
   void loadParameters(const Instruction& i);
   void loadUniform(const Instruction& i, const Address& a, const Mask& mask);
   void loadSameInRow(const Instruction& i, const Address& a, const Mask& mask);

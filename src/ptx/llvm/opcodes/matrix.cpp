@@ -39,16 +39,10 @@ void Matrices::emitMatrix(const Instruction& i) {
   const uint32_t bytes = shape->resultBytes;
   for (size_t r = 0; r < i.results.size(); ++r) {
     if (i.results[r] == kNone) continue;
-    const Class type = program_.values[i.results[r]].type;
-    Form form;
-    form.shape = {Shape::Varying, 0, false};
-    for (uint32_t c = 0; c < k_; ++c) {
-      const uint32_t from = (static_cast<uint32_t>(r) * kWarpSize + c * w_) * bytes;
-      Value* const bits =
-          b_.CreateAlignedLoad(b_.vectorOf(b_.integerType(8 * bytes)), place(matrixResults_, from), llvm::Align(bytes));
-      form.chunks.push_back(b_.asClass(bits, type));
-    }
-    values_.finish(i, r, std::move(form));
+    const auto from = [&](uint32_t c) {
+      return place(matrixResults_, (static_cast<uint32_t>(r) * kWarpSize + c * w_) * bytes);
+    };
+    values_.finishFrom(i, r, from, 8 * bytes);
   }
 }
 

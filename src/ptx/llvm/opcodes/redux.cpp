@@ -11,8 +11,7 @@ void Lanes::emitRedux(const Instruction& i) {
   const Type type = i.ast->type();
   if (ptx::isFloat(type) && type != Type::F32) unsupported(i, "type");
   const Mask present = predicates_.guardedMask(i);
-  Chunks data;
-  for (uint32_t c = 0; c < k_; ++c) data.push_back(b_.asInteger(values_.chunkOf(i.sources[0], c), 32));
+  const Chunks data = values_.integersOf(i.sources[0], 32);
   emitForMembers(i, [&](Value* group) -> std::vector<Value*> {
     const Mask who = masks_.both(present, masks_.maskFromBits(group));
     return {type == Type::F32 ? reducedFloats(i, data, who) : reducedIntegers(i, data, who)};

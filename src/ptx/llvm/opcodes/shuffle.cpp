@@ -91,10 +91,8 @@ void Lanes::shuffleByLanes(const Instruction& i, const Chunks& data, Form& value
 }
 
 void Lanes::emitShuffle(const Instruction& i) {
-  Chunks data;
-  for (uint32_t c = 0; c < k_; ++c) data.push_back(b_.asInteger(values_.chunkOf(i.sources[0], c), 32));
-  Form value, inRange;
-  value.shape = inRange.shape = {Shape::Varying, 0, false};
+  const Chunks data = values_.integersOf(i.sources[0], 32);
+  Form value = varyingForm(), inRange = varyingForm();
   const std::optional<uint64_t> b = knownBits(program_, i.sources[1]), c = knownBits(program_, i.sources[2]);
   b&& c ? shuffleKnown(i, data, *b, *c, value, inRange) : shuffleByLanes(i, data, value, inRange);
   if (i.results[0] != kNone) values_.finish(i, 0, std::move(value));

@@ -27,8 +27,7 @@ void Stacks::emitAlloca(const Instruction& i) {
   }
   b_.ifTrue(masks_.anyLane(tooMuch),
             [&] { runner_.callTrap(TrapReason::StackOverflow, masks_.maskBits(tooMuch), i.ast->line); });
-  Form form;
-  form.shape = {Shape::Varying, 0, false};
+  Form form = varyingForm();
   for (uint32_t c = 0; c < k_; ++c) {
     Value* const ofLane = b_.CreateAdd(b_.CreateVectorSplat(w_, base),
                                        b_.CreateMul(b_.iota(c, b_.getInt64Ty(), 1), b_.CreateVectorSplat(w_, stride)));
@@ -45,8 +44,7 @@ void Stacks::emitAlloca(const Instruction& i) {
 void Stacks::emitStackSave(const Instruction& i) {
   runner_.laneStacks();
   if (i.results[0] == kNone) return;
-  Form form;
-  form.shape = {Shape::Varying, 0, false};
+  Form form = varyingForm();
   for (uint32_t c = 0; c < k_; ++c)
     form.chunks.push_back(
         b_.CreateZExt(b_.CreateLoad(b_.vectorOf(b_.getInt32Ty()), runner_.stackTops[c]), b_.vectorOf(b_.getInt64Ty())));

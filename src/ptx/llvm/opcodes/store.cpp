@@ -161,33 +161,23 @@ void Stores::storeByTurns(const LanePlaces& places, uint32_t bits, const Compone
 }
 
 void Stores::storeLanes(const Address& a, uint32_t bits, const Components& data, const Mask& mask, bool isVolatile) {
-  const uint32_t stride = bits / 8 * static_cast<uint32_t>(data.size());
-  const bool rowPossible = mask.full || (gathers_.canMaskedAccess(bits) && !isVolatile);
-  const bool row = a.shape.straight() && a.shape.stride == static_cast<int64_t>(stride) && rowPossible;
-  if (row && !a.holds) return storeRow(a, bits, data, mask, isVolatile);
-  Value* test = nullptr;
-  Address straight = a;
-  if (row) {
-    test = a.holds;
-  } else if (a.shape.varying() && rowPossible && data.size() == 1 && !isScattered(program_, a.value)) {
-    test = addresses_.consecutive(a, stride, mask);
-    addresses_.startAtFirstLanes(straight);
-  }
-  if (!test) return storeEach(a, bits, data, mask, isVolatile);
-  BB* const fast = b_.newBlock("row");
-  BB* const slow = b_.newBlock("each");
-  BB* const after = b_.newBlock("after");
-  row ? b_.branchToRow(b_.CreateFreeze(test), fast, slow) : void(b_.CreateCondBr(b_.CreateFreeze(test), fast, slow));
-  const bool caching = std::exchange(b_.caching, false);
-  b_.SetInsertPoint(fast);
-  storeRow(straight, bits, data, mask, isVolatile);
-  b_.CreateBr(after);
-  b_.SetInsertPoint(slow);
+  const uint32_t count = static_cast<uint32_t>(data.size());
+  if (!mask.full && (isVolatile || !gathers_.canMaskedAccess(bits))) return storeEach(a, bits, data, mask, isVolatile);
+  const Addresses::SideBySide found = addresses_.sideBySide(a, bits / 8 * count, count, mask);
+  if (found.always) return storeRow(a, bits, data, mask, isVolatile);
+  if (!found.test) return storeEach(a, bits, data, mask, isVolatile);
+  BB *const fast = b_.newBlock("row"), *const slow = b_.newBlock("each");
+  addresses_.branch(found, fast, slow);
   const LanePlaces places = [&](Value* lane) { return addresses_.addressLane(a, lane); };
-  row ? storeByTurns(places, bits, data, mask, isVolatile) : storeEach(a, bits, data, mask, isVolatile);
-  b_.CreateBr(after);
-  b_.caching = caching;
-  b_.SetInsertPoint(after);
+  const auto inRow = [&] {
+    storeRow(found.address, bits, data, mask, isVolatile);
+    return Components();
+  };
+  const auto byLanes = [&] {
+    found.likely ? storeByTurns(places, bits, data, mask, isVolatile) : storeEach(a, bits, data, mask, isVolatile);
+    return Components();
+  };
+  b_.eitherOf(fast, inRow, slow, byLanes);
 }
 
 // All lanes store to one place, and one's value stays: the lowest of the last that go together.
@@ -218,17 +208,22 @@ llvm::Value* Stores::laneWhoseStoreStays(Value* lanes, uint32_t together) {
   return b_.CreateAnd(b_.CreateAdd(first, find(llvm::Intrinsic::cttz, b_.CreateLShr(lanes, first))), kWarpSize - 1);
 }
 
+// What is stored, of elements of 64 bits or fewer.
+Components Stores::elementsOf(const Instruction& i) {
+  Components data;
+  for (uint32_t n = 0; n < i.ast->vectorWidth; ++n)
+    data.push_back(values_.integersOf(i.sources[n + 1], ptx::bitsOf(i.ast->type())));
+  return data;
+}
+
 void Stores::storeVarying(const Instruction& i, const Address& a, const Mask& mask) {
   const uint32_t bits = ptx::bitsOf(i.ast->type());
   const bool isVolatile = isVolatileAccess(*i.ast);
   const bool wide = bits == 128;
-  Components data(i.ast->vectorWidth);
-  for (uint32_t n = 0; n < data.size() && !wide; ++n)
-    for (uint32_t c = 0; c < k_; ++c) data[n].push_back(b_.asInteger(values_.chunkOf(i.sources[n + 1], c), bits));
-  if (wide) data = addresses_.splitHalves(i.sources[1]);
+  const Components data = wide ? addresses_.splitHalves(i.sources[1]) : elementsOf(i);
   const uint32_t elementBits = wide ? 64 : bits;
   checks_.either(
-      checkedAccess(i, &data, elementBits), mask,
+      AccessChecks::Checked(i, &data, elementBits), mask,
       [&] {
         storeLanes(a, elementBits, data, mask, isVolatile);
         return Components();
@@ -239,25 +234,17 @@ void Stores::storeVarying(const Instruction& i, const Address& a, const Mask& ma
       });
 }
 
-AccessChecks::Checked Stores::checkedAccess(const Instruction& i, const Components* data, uint32_t dataBits) const {
-  const uint32_t bytes = ptx::bitsOf(i.ast->type()) / 8 * std::max<uint32_t>(i.ast->vectorWidth, 1);
-  return {i, 0, i.ast->space, bytes, bytes, data, dataBits};
-}
-
 void Stores::emitStore(const Instruction& i) {
   const uint32_t bits = ptx::bitsOf(i.ast->type());
   if (bits < 8 || (bits > 64 && (bits != 128 || i.ast->vectorWidth > 1))) unsupported(i, "width of an element");
   if (i.ast->has(Mod::Release)) b_.CreateFence(llvm::AtomicOrdering::Release, llvm::SyncScope::SingleThread);
   const Address a = addresses_.addressOf(i, 0, i.ast->space);
   const Mask mask = predicates_.guardedMask(i);
-  tests_.checkAlignment(i, 0, mask);
-  tests_.checkReach(i, 0, i.ast->space, bits / 8 * std::max<uint32_t>(i.ast->vectorWidth, 1), mask);
+  tests_.checkAccess(i, mask);
   if (!a.shape.uniform()) return storeVarying(i, a, mask);
   if (i.guard == kNone && !checks_.on()) return storeUniform(i, a, mask);
-  Components data(checks_.on() && bits < 128 ? i.ast->vectorWidth : 0);
-  for (uint32_t n = 0; n < data.size(); ++n)
-    for (uint32_t c = 0; c < k_; ++c) data[n].push_back(b_.asInteger(values_.chunkOf(i.sources[n + 1], c), bits));
-  const Mask allowed = checks_.allowed(checkedAccess(i, data.empty() ? nullptr : &data, bits), mask);
+  const Components data = checks_.on() && bits < 128 ? elementsOf(i) : Components();
+  const Mask allowed = checks_.allowed(AccessChecks::Checked(i, data.empty() ? nullptr : &data, bits), mask);
   b_.ifTrue(masks_.anyLane(allowed), [&] { storeUniform(i, a, allowed); });
 }
 

@@ -39,9 +39,9 @@ class Stores : public EmitterPart {
   void storeLanes(const Address& a, uint32_t bits, const Components& data, const Mask& mask, bool isVolatile);
 
  private:
-  AccessChecks::Checked checkedAccess(const Instruction& i, const Components* data, uint32_t dataBits) const;
   void storeUniform(const Instruction& i, const Address& a, const Mask& mask);
   Value* laneWhoseStoreStays(Value* lanes, uint32_t together);
+  Components elementsOf(const Instruction& i);
   void storeVarying(const Instruction& i, const Address& a, const Mask& mask);
   Value* interleaved(const Components& data, uint32_t chunk);
   void storeRow(const Address& a, uint32_t bits, const Components& data, const Mask& mask, bool isVolatile);

@@ -61,9 +61,7 @@ std::string Syscalls::calledName(const Instruction& i) const {
 // An argument of all lanes, in the scratch array of its number.
 llvm::Value* Syscalls::argument(const Instruction& i, uint32_t number, uint32_t bits) {
   if (number >= i.sources.size()) unsupported(i, "number of arguments");
-  Chunks chunks;
-  for (uint32_t c = 0; c < k_; ++c) chunks.push_back(b_.asInteger(values_.chunkOf(i.sources[number], c), bits));
-  return b_.spill(number, chunks);
+  return b_.spill(number, values_.integersOf(i.sources[number], bits));
 }
 
 void Syscalls::emitSyscall(const Instruction& i) {
@@ -78,10 +76,7 @@ void Syscalls::emitSyscall(const Instruction& i) {
   if (results) given.push_back(results);
   runner_.runtimeCall(called->call, b_.getVoidTy(), given);
   if (!results || i.results.empty()) return;
-  Form form;
-  form.shape = {Shape::Varying, 0, false};
-  form.chunks = b_.reload(results, b_.integerType(called->result));
-  values_.finish(i, 0, std::move(form));
+  values_.finish(i, 0, varyingForm(b_.reload(results, b_.integerType(called->result))));
 }
 
 }  // namespace vg::ptx::gen

@@ -26,14 +26,8 @@ void Textures::emitTexture(const Instruction& i) {
                        b_.getInt64(wordOf(shape->form)), b_.getInt32(i.ast->line), textureLanes_});
   for (size_t r = 0; r < i.results.size(); ++r) {
     if (i.results[r] == kNone) continue;
-    const Class type = program_.values[i.results[r]].type;
-    Form form;
-    form.shape = {Shape::Varying, 0, false};
-    for (uint32_t c = 0; c < k_; ++c) {
-      Value* const bits = b_.CreateAlignedLoad(b_.vectorOf(word), place(shape->results[r], c), llvm::Align(8));
-      form.chunks.push_back(b_.asClass(bits, type));
-    }
-    values_.finish(i, r, std::move(form));
+    values_.finishFrom(
+        i, r, [&](uint32_t c) { return place(shape->results[r], c); }, 64);
   }
 }
 

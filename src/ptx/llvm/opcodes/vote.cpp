@@ -24,14 +24,12 @@ void Lanes::emitVote(const Instruction& i) {
     if (ast.has(Mod::All)) return all;
     return b_.CreateOr(all, b_.CreateICmpEQ(in, llvm::Constant::getNullValue(in->getType())));
   };
-  Form form;
   if (uniform) {
-    form.shape = {Shape::Uniform, 0, false};
-    form.scalar = answer(membersId == kNone ? b_.getInt32(~0u) : b_.asInteger(values_.scalarOf(membersId), 32));
-  } else {
-    form.shape = {Shape::Varying, 0, false};
-    for (uint32_t c = 0; c < k_; ++c) form.chunks.push_back(answer(b_.asInteger(values_.chunkOf(membersId, c), 32)));
+    Value* const members = membersId == kNone ? b_.getInt32(~0u) : b_.asInteger(values_.scalarOf(membersId), 32);
+    return values_.finish(i, 0, uniformForm(answer(members)));
   }
+  Form form = varyingForm();
+  for (uint32_t c = 0; c < k_; ++c) form.chunks.push_back(answer(b_.asInteger(values_.chunkOf(membersId, c), 32)));
   values_.finish(i, 0, std::move(form));
 }
 
@@ -43,19 +41,12 @@ void Lanes::emitForMembers(const Instruction& i, const std::function<std::vector
   const auto wanted = [&](size_t k) { return k < i.results.size() && i.results[k] != kNone; };
   if (program_.values[membersId].shape.uniform()) {
     const std::vector<Value*> answers = answer(b_.asInteger(values_.scalarOf(membersId), 32));
-    for (size_t k = 0; k < answers.size(); ++k) {
-      if (!wanted(k)) continue;
-      Form form;
-      form.shape = {Shape::Uniform, 0, false};
-      form.scalar = answers[k];
-      values_.finish(i, k, std::move(form));
-    }
+    for (size_t k = 0; k < answers.size(); ++k)
+      if (wanted(k)) values_.finish(i, k, uniformForm(answers[k]));
     return;
   }
   const Mask present = predicates_.guardedMask(i);
-  Chunks members;
-  for (uint32_t c = 0; c < k_; ++c) members.push_back(b_.asInteger(values_.chunkOf(membersId, c), 32));
-  auto* const groups = b_.spill(0, members);
+  auto* const groups = b_.spill(0, values_.integersOf(membersId, 32));
   llvm::AllocaInst* const out[] = {b_.scratch(1), b_.scratch(2)};
   std::vector<Value*> answers;
   masks_.forEachLane(present, [&](Value* lane) {
@@ -65,9 +56,7 @@ void Lanes::emitForMembers(const Instruction& i, const std::function<std::vector
   });
   for (size_t k = 0; k < answers.size(); ++k) {
     if (!wanted(k)) continue;
-    Form form;
-    form.shape = {Shape::Varying, 0, false};
-    form.chunks = b_.reload(out[k], word);
+    Form form = varyingForm(b_.reload(out[k], word));
     if (answers[k]->getType()->isIntegerTy(1))
       for (Value*& chunk : form.chunks) chunk = b_.CreateICmpNE(chunk, b_.number(chunk, word, 0));
     values_.finish(i, k, std::move(form));
@@ -112,17 +101,13 @@ void Lanes::emitMatch(const Instruction& i) {
     Value* const who = b_.CreateAnd(b_.CreateAnd(masks_.maskBits(equal), group), active);
     b_.CreateStore(who, b_.laneAddress(out, lane, word));
   });
-  Form form;
-  form.shape = {Shape::Varying, 0, false};
-  form.chunks = b_.reload(out, word);
-  values_.finish(i, 0, std::move(form));
+  values_.finish(i, 0, varyingForm(b_.reload(out, word)));
 }
 
 void Lanes::emitElect(const Instruction& i) {
   LType* const word = b_.getInt32Ty();
   Value* const active = masks_.maskBits(predicates_.guardedMask(i));
-  Form lane, elected;
-  lane.shape = elected.shape = {Shape::Varying, 0, false};
+  Form lane = varyingForm(), elected = varyingForm();
   for (uint32_t c = 0; c < k_; ++c) {
     Value* const members = b_.asInteger(values_.chunkOf(i.sources[0], c), 32);
     Value* const who = b_.CreateAnd(members, b_.CreateVectorSplat(w_, active));
@@ -136,8 +121,7 @@ void Lanes::emitElect(const Instruction& i) {
 // fns: the n-th set bit of a mask from a base position, by lanes.
 void Lanes::emitFns(const Instruction& i) {
   LType* const word = b_.getInt32Ty();
-  Form form;
-  form.shape = {Shape::Varying, 0, false};
+  Form form = varyingForm();
   for (uint32_t c = 0; c < k_; ++c) {
     Value* const mask = b_.asInteger(values_.chunkOf(i.sources[0], c), 32);
     Value* const base = b_.asInteger(values_.chunkOf(i.sources[1], c), 32);
