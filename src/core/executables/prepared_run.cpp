@@ -9,7 +9,8 @@ backend::PreparedLaunches* PreparedRun::readyFor(backend::Queue& queue, bool bus
   if (prepared_ && queue.sends(*prepared_)) return prepared_.get();
   const bool first = !asked_;
   asked_ = true;
-  if ((first && !soon) || (prepared_ && busy)) return nullptr;
+  if ((first && !soon) || (prepared_ && busy) || made_ == kMostMade) return nullptr;
+  ++made_;
   prepared_.reset();
   prepared_ = queue.prepare(work_);
   refused_ = !prepared_;

@@ -30,6 +30,9 @@ class PreparedRun {
   size_t first_, last_;
   std::vector<backend::ChainedWork> work_;
   std::unique_ptr<backend::PreparedLaunches> prepared_;
+  // Of streams by turns for which not the same is ready, only some get it made.
+  static constexpr int kMostMade = 4;
+  int made_ = 0;
   bool asked_ = false, refused_ = false;
 };
 
