@@ -60,6 +60,7 @@ class ControlFlow : protected Statements {
   void reduce(const Name& members);
   void match(const Name& members);
   void exchangeInWarp(const Name& members);
+  void exchangeApart(const Name& members);
   void exchangeInBlock();
   void reduceInBlock();
 

@@ -24,7 +24,7 @@ void ControlFlow::meet() {
     case 4:
       return match(those);
     case 5:
-      return shares_ ? exchangeInWarp(those) : shuffle(those);
+      return shares_ ? chance(50) ? exchangeInWarp(those) : exchangeApart(those) : shuffle(those);
     default:
       return line("bar.warp.sync %s;", those.c_str());
   }
@@ -105,6 +105,37 @@ void ControlFlow::exchangeInWarp(const Name& members) {
   const Name theirs = sharedWord("words", from);
   line("ld.shared.u32 %s, [%s];", newWord().c_str(), theirs.c_str());
   line("bar.warp.sync %s;", members.c_str());
+}
+
+// The same where lanes stand in two branches when they meet, perhaps several times.
+void ControlFlow::exchangeApart(const Name& members) {
+  const Name mine = sharedWord("words", thread_), from = fresh('r', words_), several = fresh('r', words_);
+  line("popc.b32 %s, %s;", several.c_str(), members.c_str());
+  line("rem.u32 %s, %s, %s;", from.c_str(), lane_.c_str(), several.c_str());
+  line("add.u32 %s, %s, 1;", from.c_str(), from.c_str());
+  line("fns.b32 %s, %s, 0, %s;", from.c_str(), members.c_str(), from.c_str());
+  line("sub.u32 %s, %s, %s;", several.c_str(), thread_.c_str(), lane_.c_str());
+  line("add.u32 %s, %s, %s;", from.c_str(), from.c_str(), several.c_str());
+  const Name theirs = sharedWord("words", from), side = condition(), got = fresh('r', words_);
+  const Name value = wordRegister(), left = fresh('r', words_), more = fresh('p', tests_);
+  const uint32_t id = labels_++, rounds = 1 + below(3);
+  line("mov.u32 %s, %s;", got.c_str(), value.c_str());
+  line("mov.u32 %s, %u;", left.c_str(), rounds);
+  line("@%s bra $Else%u;", side.c_str(), id);
+  for (const bool other : {false, true}) {
+    label(other ? "Else" : "Then", id);
+    line("xor.b32 %s, %s, %u;", got.c_str(), got.c_str(), below(1000));
+    line("st.shared.u32 [%s], %s;", mine.c_str(), got.c_str());
+    line("bar.warp.sync %s;", members.c_str());
+    line("ld.shared.u32 %s, [%s];", got.c_str(), theirs.c_str());
+    line("bar.warp.sync %s;", members.c_str());
+    line("sub.u32 %s, %s, 1;", left.c_str(), left.c_str());
+    line("setp.ne.u32 %s, %s, 0;", more.c_str(), left.c_str());
+    line("@%s bra $%s%u;", more.c_str(), other ? "Else" : "Then", id);
+    if (!other) line("bra $End%u;", id);
+  }
+  label("End", id);
+  line("mov.u32 %s, %s;", newWord().c_str(), got.c_str());
 }
 
 // The word of a thread of another warp, or of none.

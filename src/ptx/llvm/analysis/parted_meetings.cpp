@@ -12,7 +12,7 @@
 namespace vg::ptx::gen {
 namespace {
 
-constexpr int kDepth = 12;  // of expressions that masks are made by
+constexpr int kDepth = 6;  // of expressions that masks are made by
 
 using Blocks = std::vector<bool>;
 
@@ -63,13 +63,26 @@ class Finder {
     return side;
   }
 
+  using Barriers = std::vector<const Instruction*>;
+
   void compare(const Blocks& side, const Blocks& other) {
-    for (const Instruction* one : barriers_)
-      for (const Instruction* two : barriers_) {
-        if (!side[one->block] || other[one->block] || !other[two->block] || side[two->block]) continue;
-        if (apart(*one, *two) || namesPresent(maskOf(*one), side) || namesPresent(maskOf(*two), other)) continue;
-        found_.insert({one->ast, two->ast});
-      }
+    const Barriers ours = onlyIn(side, other), theirs = onlyIn(other, side);
+    if (allFound(ours) && allFound(theirs)) return;
+    for (const Instruction* one : ours)
+      for (const Instruction* two : theirs)
+        if (!apart(*one, *two)) found_.insert({one->ast, two->ast});
+  }
+
+  // Those that may name lanes of another side.
+  Barriers onlyIn(const Blocks& side, const Blocks& other) const {
+    Barriers all;
+    for (const Instruction* i : barriers_)
+      if (side[i->block] && !other[i->block] && !namesPresent(maskOf(*i), side)) all.push_back(i);
+    return all;
+  }
+
+  bool allFound(const Barriers& barriers) const {
+    return std::ranges::all_of(barriers, [&](const Instruction* i) { return found_.contains(i->ast); });
   }
 
   static ValueId maskOf(const Instruction& i) { return i.sources.empty() ? kNone : i.sources.back(); }
@@ -92,7 +105,7 @@ class Finder {
   }
 
   const Program& program_;
-  std::vector<const Instruction*> barriers_;
+  Barriers barriers_;
   Meetings found_;
 };
 
