@@ -60,6 +60,18 @@ uint64_t Caller::hash() const {
   return all;
 }
 
+std::string Caller::library() const {
+  Dl_info own{};
+  dladdr(reinterpret_cast<const void*>(&Caller::here), &own);
+  for (const uintptr_t frame : frames_) {
+    Dl_info info{};
+    if (!frame || !dladdr(reinterpret_cast<const void*>(frame - 1), &info) || !info.dli_fname) continue;
+    const std::string path = info.dli_fname, file = path.substr(path.rfind('/') + 1);
+    if (info.dli_fbase != own.dli_fbase && !file.starts_with("libcudart.")) return file;
+  }
+  return {};
+}
+
 // Where some have source lines, what those call that have none is left out: runtimes.
 std::string Caller::text() const {
   Dl_info own{};

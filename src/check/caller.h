@@ -14,6 +14,8 @@ class Caller {
   static Caller here();
   // "main+0x20 in ./program, 0x1234 in ./program": the first few outside of this library; "" when none is known.
   std::string text() const;
+  // The file of the first of them outside of this library and of CUDA's runtime, without its folders; "" where none is.
+  std::string library() const;
   // Equal for equal callers.
   uint64_t hash() const;
 

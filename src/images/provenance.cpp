@@ -35,9 +35,19 @@ std::string fileOf(const void* image) {
   return path.substr(path.rfind('/') + 1);
 }
 
-std::string wayOut(const std::string& file) {
+static const char* knownAdvice(const std::string& file) {
   for (const auto& [prefix, advice] : kAdvice)
     if (file.starts_with(prefix)) return advice;
+  return nullptr;
+}
+
+std::string wayOutOfNative(const std::string& file) {
+  const char* const known = knownAdvice(file);
+  return known ? known : "what is compiled at run time gives PTX under `verdigris run`";
+}
+
+std::string wayOut(const std::string& file) {
+  if (const char* const known = knownAdvice(file)) return known;
   return "build it with PTX (nvcc -arch=compute_75, or -gencode with code=compute_...), or name a folder of its PTX in "
          "VERDIGRIS_IMAGES";
 }

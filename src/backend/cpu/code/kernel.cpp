@@ -11,6 +11,8 @@
 #include "base/log.h"
 #include "base/os.h"
 #include "base/own_memory.h"
+#include "check/caller.h"
+#include "images/provenance.h"
 #include "ptx/facts/reach.h"
 
 namespace vg::backend::cpu {
@@ -175,18 +177,17 @@ NativeOnlyKernel::NativeOnlyKernel(const Device& device, const cubin::Kernel& de
     parameters_.push_back({parameter.offset, parameter.size});
 }
 
-// Programs may try kernel after kernel: the first is named aloud.
+// Programs may try kernel after kernel: the first one of each library is named aloud.
 CUresult NativeOnlyKernel::refuse() const {
-  static std::atomic<bool> told{false};
-  if (!told.exchange(true, std::memory_order_relaxed))
+  const std::string library = check::Caller::here().library(), wayOut = images::wayOutOfNative(library);
+  const std::string from = library.empty() ? "" : " of " + library;
+  if (images::firstOf("kernels" + from))
     VG_LOG(Warn,
-           "kernel %s exists only as native code, made for one kind of real GPU; what is compiled at run time gives "
-           "PTX under `verdigris run`. VERDIGRIS_LOG=info names the other ones",
-           name().c_str());
-  return fail(CUDA_ERROR_NO_BINARY_FOR_GPU,
-              "kernel %s exists only as native code of a real GPU; what is compiled at run time gives PTX under "
-              "`verdigris run`",
-              name().c_str());
+           "kernel %s%s exists only as native code, made for one kind of real GPU; %s. VERDIGRIS_LOG=info names the "
+           "other ones",
+           name().c_str(), from.c_str(), wayOut.c_str());
+  return fail(CUDA_ERROR_NO_BINARY_FOR_GPU, "kernel %s%s exists only as native code of a real GPU; %s", name().c_str(),
+              from.c_str(), wayOut.c_str());
 }
 
 Result<int> NativeOnlyKernel::attribute(CUfunction_attribute attribute) {
