@@ -229,7 +229,8 @@ TEST_F(FaultTest, InstructionsOnMulticastMemoryAreIllegal) {
     const std::string text = module(
         entry("kernel", {".u64"}, std::string("ld.param.u64 %rd1, [p0];\nmov.u32 %r1, 1;\n") + instruction + "\n"),
         "sm_90", "8.1");
-    expectSticky(CUDA_ERROR_ILLEGAL_INSTRUCTION, text, 1, 32, "cannot run: line [0-9]+: multimem", allocate(64));
+    expectSticky(CUDA_ERROR_ILLEGAL_INSTRUCTION, text, 1, 32, "that this device cannot run in block .*PTX line [0-9]+",
+                 allocate(64));
   }
 }
 

@@ -1,5 +1,8 @@
 #include "backend/cpu/code/interpreted.h"
 
+#include <algorithm>
+#include <string>
+
 #include "backend/cpu/code/places.h"
 #include "backend/cpu/run/block.h"
 #include "backend/cpu/run/thread.h"
@@ -22,6 +25,13 @@ class InterpretedKernel final : public LoadedKernel {
  private:
   const std::unique_ptr<ptx::InterpreterProgram> program_;
 };
+
+// The first of many lines, and how many more there are.
+std::string firstOf(const std::string& lines) {
+  const size_t end = lines.find('\n');
+  const auto more = std::count(lines.begin(), lines.end(), '\n') - (lines.ends_with('\n') ? 1 : 0);
+  return lines.substr(0, end) + (more > 0 ? ", and " + std::to_string(more) + " more" : "");
+}
 
 // What checked mode has reported, while it can be seen.
 void tellFirstFault(const ptx::BlockState& state, CUresult error) {
@@ -46,7 +56,7 @@ Result<std::unique_ptr<const LoadedKernel>> interpret(const ptx::Module& module,
          ptx::prepare(module, function, check::observer(tellFirstFault)));
   if (!program->gaps().empty())
     VG_LOG(Warn, "kernel %s has instructions that cannot run: %s", module.functions[function].name.c_str(),
-           program->gaps().c_str());
+           firstOf(program->gaps()).c_str());
   return std::unique_ptr<const LoadedKernel>(std::make_unique<InterpretedKernel>(std::move(program)));
 }
 

@@ -1,6 +1,7 @@
 // Blocks of a function body.
 #include "ptx/llvm/ir/code_expander.h"
 #include "ptx/llvm/ir/ptx_facts.h"
+#include "ptx/text/opcodes.h"
 
 namespace vg::ptx::gen {
 
@@ -66,7 +67,7 @@ void CodeExpander::expandInstruction(Expansion& x, const ptx::Instruction& i) {
       x.current = call(x.instance, i, x.current);
       break;
     default:
-      expandPlain(x, i);
+      rowOf(i.op).has(Trait::Missing) ? expandMissing(x, i) : expandPlain(x, i);
       break;
   }
 }
@@ -132,6 +133,16 @@ void CodeExpander::expandHeld(Expansion& x, const ptx::Instruction& i) {
   block.condition = goesOn;
   block.successors = {behind, waits};
   block.line = i.line;
+  x.current = behind;
+}
+
+// What no emulated device runs ends the kernel where it is reached, and only there: libraries have ways for memory or
+// units that they find out they do not have.
+void CodeExpander::expandMissing(Expansion& x, const ptx::Instruction& i) {
+  const uint32_t reached = i.guard < 0 ? x.current : code_.newBlock();
+  const uint32_t behind = i.guard < 0 ? x.current : branch(x.instance, i, x.current, reached, x.open);
+  code_.make(code_.blocks[reached].items, Op::Invalid, Type::None, {}, i.line);
+  if (i.guard >= 0) code_.jump(reached, behind);
   x.current = behind;
 }
 

@@ -67,6 +67,7 @@ class CodeExpander {
   void expandSwitch(Expansion& x, const ptx::Instruction& i);
   void expandPlain(Expansion& x, const ptx::Instruction& i);
   void expandHeld(Expansion& x, const ptx::Instruction& i);
+  void expandMissing(Expansion& x, const ptx::Instruction& i);
   static uint32_t labelBlock(const Function& f, const std::vector<uint32_t>& blockAt, const Operand& o,
                              const ptx::Instruction& i);
   // A possibly guarded jump; returns the block that what follows goes to.
