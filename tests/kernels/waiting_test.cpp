@@ -153,5 +153,88 @@ or.b32 %r5, %r5, %r16;
   }
 }
 
+// Of four warps the last one sets a flag for each thread of the others, lane after lane. A thread that has seen its
+// flag tells so and counts itself; then all three warps meet in a barrier of theirs, which lies on one of two ways that
+// a number decides on. In each round every thread sees that all have counted themselves.
+constexpr const char* kSeenOneByOne = R"(
+.shared .align 4 .b8 flags[384];
+.shared .align 4 .b8 seen[384];
+.shared .align 4 .u32 counted;
+.reg .b32 %s<16>;
+ld.param.u32 %s0, [p1];
+mov.u32 %r5, 0;
+mov.u32 %r10, 0;
+shl.b32 %r6, %r1, 2;
+mov.u32 %r7, flags;
+mov.u32 %r8, seen;
+setp.lt.u32 %p1, %r1, 96;
+add.u32 %s1, %r7, %r6;
+add.u32 %s2, %r8, %r6;
+@%p1 st.shared.u32 [%s1], 0;
+@%p1 st.shared.u32 [%s2], 0;
+setp.eq.u32 %p2, %r1, 0;
+@%p2 st.shared.u32 [counted], 0;
+bar.sync 0;
+@!%p1 bra SENDS;
+ROUND:
+POLL:
+ld.volatile.shared.u32 %r11, [%s1];
+setp.le.u32 %p3, %r11, %r10;
+@%p3 bra POLL;
+add.u32 %r10, %r10, 1;
+st.volatile.shared.u32 [%s2], %r10;
+red.shared.add.u32 [counted], 1;
+setp.eq.u32 %p4, %s0, 32;
+@%p4 bra ONEWARP;
+barrier.sync 1, %s0;
+bra MET;
+ONEWARP:
+bar.warp.sync -1;
+MET:
+ld.volatile.shared.u32 %r12, [counted];
+add.u32 %r5, %r5, %r12;
+barrier.sync 2, 96;
+setp.lt.u32 %p5, %r10, 4;
+@%p5 bra ROUND;
+bra DONE;
+SENDS:
+sub.u32 %s3, %r1, 96;
+shl.b32 %s4, %s3, 2;
+add.u32 %s5, %r7, %s4;
+add.u32 %s6, %r8, %s4;
+NEXT:
+add.u32 %r10, %r10, 1;
+mov.u32 %s7, 0;
+LANE:
+setp.eq.u32 %p6, %s7, %s3;
+@%p6 st.volatile.shared.u32 [%s5], %r10;
+@%p6 st.volatile.shared.u32 [%s5+128], %r10;
+@%p6 st.volatile.shared.u32 [%s5+256], %r10;
+nanosleep.u32 1;
+add.u32 %s7, %s7, 1;
+setp.lt.u32 %p6, %s7, 32;
+@%p6 bra LANE;
+WAITS:
+ld.volatile.shared.u32 %s8, [%s6];
+ld.volatile.shared.u32 %s9, [%s6+128];
+ld.volatile.shared.u32 %s10, [%s6+256];
+min.u32 %s8, %s8, %s9;
+min.u32 %s8, %s8, %s10;
+setp.lt.u32 %p6, %s8, %r10;
+@%p6 bra WAITS;
+setp.lt.u32 %p6, %r10, 4;
+@%p6 bra NEXT;
+DONE:
+)";
+
+TEST_F(WaitingTest, LanesThatComeOneByOneMeetAtOnce) {
+  const CUfunction kernel =
+      function(module(entry("kernel", {".u64", ".u32"}, std::string(kIndices) + kSeenOneByOne + kStore)));
+  const CUdeviceptr out = allocate(4 * 128);
+  ASSERT_EQ(run(kernel, 1, 128, out, 96u), CUDA_SUCCESS);
+  const std::vector<uint32_t> sums = read(out, 128);
+  for (unsigned i = 0; i < 128; ++i) ASSERT_EQ(sums[i], i < 96 ? 96u * (1 + 2 + 3 + 4) : 0u) << "thread " << i;
+}
+
 }  // namespace
 }  // namespace kernels

@@ -45,6 +45,7 @@ class PollFinder {
         loop.takesTurns |= (mayLeave && !onlyOneLaneReaches(program_, loop.header)) ||
                            (!loop.takesTurns && found.place && othersSignalLater(l, *found.place));
       }
+      loop.takesTurns |= loop.polls && !meetInGroups_ && meetsInSomeRounds(l);
     }
   }
 
@@ -202,6 +203,13 @@ class PollFinder {
     for (BlockId p : program_.blocks[header].predecessors)
       if (program_.inLoop(p, loop) && !program_.dominates(block, p)) return false;
     return true;
+  }
+
+  // Whether lanes of a warp come one after another to where all meet: in rounds that only look they go back before it.
+  bool meetsInSomeRounds(LoopId loop) const {
+    const std::vector<BlockId>& blocks = program_.loops[loop].blocks;
+    return std::ranges::any_of(blocks, [&](BlockId b) { return program_.blocks[b].divergent; }) &&
+           std::ranges::any_of(blocks, [&](BlockId b) { return lanesMeetIn(b) && !inEveryRound(b, loop); });
   }
 
   // A lock taken and released within one iteration makes progress even when lanes run in step. Several

@@ -28,7 +28,30 @@ void MaskedCode::takeMask(const CopyKey& key) {
   masks_.storeMask(slot, masks_.constantMask(0));
 }
 
+// Whether lanes that come to a block one after another go on from there together: it begins with an instruction in
+// which all of the warp meet.
+bool MaskedCode::gathers(BlockId block) const {
+  const Block& b = program_.blocks[block];
+  if (!b.takesTurns || b.instructions.empty()) return false;
+  const Instruction& first = program_.instructions[b.instructions.front()];
+  return lanesMeetAt(*first.ast, *first.function);
+}
+
+// The lanes of a region that takes turns which wait in its loops.
+Mask MaskedCode::waiting(Version v, uint32_t component) {
+  Mask lanes = masks_.constantMask(0);
+  for (const Loop& loop : program_.loops)
+    if (loop.polls && program_.blocks[loop.header].component == component)
+      lanes = masks_.either(lanes, masks_.loadMask(edges_.maskSlot(v, loop.header)));
+  return lanes;
+}
+
 void MaskedCode::enterMasked(const CopyKey& key, BB* tail) {
+  if (gathers(key.block)) {
+    BB* const nobodyWaits = b_.newBlock("gathered");
+    b_.CreateCondBr(masks_.anyLane(waiting(key.version, program_.blocks[key.block].component)), tail, nobodyWaits);
+    b_.SetInsertPoint(nobodyWaits);
+  }
   if (plan_.rejoins(key)) {
     takeMask(key);
     BB* const some = b_.newBlock("some");
@@ -56,6 +79,11 @@ llvm::BasicBlock* MaskedCode::occupied(const CopyKey& key) {
   BB*& body = edges_.occupiedBody(key);
   if (!body) body = b_.newBlock("body");
   return body;
+}
+
+// The same for a loop that begins another round.
+llvm::BasicBlock* MaskedCode::again(const CopyKey& header) {
+  return gathers(header.block) ? edges_.copy(header) : occupied(header);
 }
 
 void MaskedCode::emitMaskedEnd(const CopyKey& key, BB* tail) {
@@ -91,8 +119,8 @@ bool MaskedCode::leavesByFew(const CopyKey& key) const {
 void MaskedCode::emitLeaving(const CopyKey& key, BB* tail) {
   const Block& block = program_.blocks[key.block];
   const BlockId header = program_.loops[block.loop].header;
-  const size_t again = block.successors[0] == header ? 0 : 1;
-  const PartedMask stays = predicates_.partedMaskOf(block.condition, block.conditionNegated != (again == 1));
+  const size_t back = block.successors[0] == header ? 0 : 1;
+  const PartedMask stays = predicates_.partedMaskOf(block.condition, block.conditionNegated != (back == 1));
   Value* const nobody = masks_.withBit(stays, b_.CreateNot(masks_.anyLane(masks_.without(masks_.here, stays.lanes))));
   BB* const together = b_.newBlock("together");
   BB* const apart = b_.newBlock("apart");
@@ -100,11 +128,11 @@ void MaskedCode::emitLeaving(const CopyKey& key, BB* tail) {
   b_.caching = false;
   b_.SetInsertPoint(together);
   edges_.maskedEdge(key, header, block.component, masks_.here);
-  b_.CreateBr(occupied({key.version, true, header}));
+  b_.CreateBr(again({key.version, true, header}));
   b_.SetInsertPoint(apart);
   const Mask staying = masks_.whole(stays);
   edges_.maskedEdge(key, header, block.component, masks_.both(masks_.here, staying));
-  edges_.maskedEdge(key, block.successors[1 - again], block.component, masks_.without(masks_.here, staying));
+  edges_.maskedEdge(key, block.successors[1 - back], block.component, masks_.without(masks_.here, staying));
   b_.CreateBr(tail);
 }
 
@@ -117,12 +145,12 @@ void MaskedCode::emitTail(const CopyKey& key, BB* tail) {
     const Loop& loop = program_.loops[l];
     if (program_.blocks[loop.header].component != id || loop.blocks.back() != key.block) continue;
     if (component.takesTurns && loop.polls) continue;  // emitTurns
-    BB* const again = b_.newBlock("again");
+    BB* const round = b_.newBlock("again");
     BB* const onward = b_.newBlock("onward");
-    b_.CreateCondBr(masks_.anyLane(masks_.loadMask(edges_.maskSlot(key.version, loop.header))), again, onward);
-    b_.SetInsertPoint(again);
+    b_.CreateCondBr(masks_.anyLane(masks_.loadMask(edges_.maskSlot(key.version, loop.header))), round, onward);
+    b_.SetInsertPoint(round);
     if (loop.polls) runner_.emitYield(program_.blocks[key.block].line);
-    b_.CreateBr(occupied({key.version, true, loop.header}));
+    b_.CreateBr(again({key.version, true, loop.header}));
     b_.SetInsertPoint(onward);
   }
   for (size_t n = 0; n < component.blocks.size(); ++n)
@@ -133,15 +161,15 @@ void MaskedCode::emitTail(const CopyKey& key, BB* tail) {
   emitComponentExit(key.version, id);
 }
 
-// Lanes that wait in a region go through it once more, after all others have come as far as they can.
+// Lanes that wait in a region go through it once more, after all others have come as far as they can: to its end, or to
+// where all of the warp meet.
 void MaskedCode::emitTurns(Version v, uint32_t id) {
   const Component& component = program_.components[id];
-  Mask waiting = masks_.constantMask(0);
-  for (const Loop& loop : program_.loops)
-    if (loop.polls && program_.blocks[loop.header].component == id)
-      waiting = masks_.either(waiting, masks_.loadMask(edges_.maskSlot(v, loop.header)));
+  Mask left = waiting(v, id);
+  for (const BlockId b : component.blocks)
+    if (gathers(b)) left = masks_.either(left, masks_.loadMask(edges_.maskSlot(v, b)));
   BB *const again = b_.newBlock("again"), *const through = b_.newBlock("through");
-  b_.CreateCondBr(masks_.anyLane(waiting), again, through);
+  b_.CreateCondBr(masks_.anyLane(left), again, through);
   b_.SetInsertPoint(again);
   runner_.emitYield(program_.blocks[component.blocks.back()].line);
   b_.CreateBr(edges_.copy({v, true, component.blocks.front()}));

@@ -29,8 +29,11 @@ class MaskedCode : public EmitterPart {
 
  private:
   void takeMask(const CopyKey& key);
+  bool gathers(BlockId block) const;
+  Mask waiting(Version v, uint32_t component);
   void emitTurns(Version v, uint32_t component);
   BB* occupied(const CopyKey& key);
+  BB* again(const CopyKey& header);
   bool leavesByFew(const CopyKey& key) const;
   void emitLeaving(const CopyKey& key, BB* tail);
   void emitComponentExit(Version v, uint32_t component);
