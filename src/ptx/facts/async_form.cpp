@@ -71,6 +71,7 @@ class Describer {
   void operation(AsyncOperation which) { form().operation = which; }
 
   bool reduction() {
+    if (i_.has(Mod::Noftz) && i_.type() == Type::F32) return false;  // sums of f32 are flushed
     for (const ReductionRow& row : kReductions)
       if (i_.has(row.mod)) {
         form().detail = static_cast<uint8_t>(row.operation);

@@ -93,6 +93,12 @@ VG_SPECIAL(ex2Approx, power)
 VG_SPECIAL(lg2Approx, logarithm)
 VG_SPECIAL(sinApprox, sine)
 VG_SPECIAL(cosApprox, cosine)
+void sinTurned(const Step&, const uint64_t* in, uint64_t* r) {
+  r[0] = special::turnedSine(static_cast<uint32_t>(in[0]));
+}
+void cosTurned(const Step&, const uint64_t* in, uint64_t* r) {
+  r[0] = special::turnedCosine(static_cast<uint32_t>(in[0]));
+}
 void tanhApprox(const Step&, const uint64_t* in, uint64_t* r) { r[0] = special::tangent(static_cast<uint32_t>(in[0])); }
 
 void divApprox(const Step& s, const uint64_t* in, uint64_t* r) {
@@ -265,9 +271,9 @@ Compute single(const Instruction& i) {
     case Op::Lg2:
       return lg2Approx;
     case Op::Sin:
-      return sinApprox;
+      return i.has(Mod::TwoPi) ? sinTurned : sinApprox;
     case Op::Cos:
-      return cosApprox;
+      return i.has(Mod::TwoPi) ? cosTurned : cosApprox;
     case Op::Tanh:
       return tanhApprox;
     case Op::Abs:

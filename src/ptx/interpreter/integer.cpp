@@ -134,12 +134,13 @@ void dot2(const Step& s, const uint64_t* in, uint64_t* r) {
   r[0] = static_cast<uint64_t>(sum);
 }
 
-// add, sub, min, max on two 16-bit halves.
-template <bool isSigned>
-void pairs(const Step& s, const uint64_t* in, uint64_t* r) {
+// add, sub, min, max, neg of numbers side by side in 32 bits.
+template <uint32_t bits, bool isSigned>
+void packed(const Step& s, const uint64_t* in, uint64_t* r) {
+  constexpr int64_t kMost = (int64_t{1} << (isSigned ? bits - 1 : bits)) - 1, kLeast = isSigned ? -kMost - 1 : 0;
   uint64_t out = 0;
-  for (uint32_t k = 0; k < 2; ++k) {
-    const int64_t a = part(in[0], k, 16, isSigned), b = part(in[1], k, 16, isSigned);
+  for (uint32_t k = 0; k < 32 / bits; ++k) {
+    const int64_t a = part(in[0], k, bits, isSigned), b = part(in[1], k, bits, isSigned);
     int64_t v = 0;
     switch (s.i->op) {
       case Op::Add:
@@ -161,11 +162,21 @@ void pairs(const Step& s, const uint64_t* in, uint64_t* r) {
         break;
     }
     if (s.number) v = std::max<int64_t>(v, 0);
-    if (s.sat && isSigned) v = std::clamp<int64_t>(v, -32768, 32767);
-    if (s.sat && !isSigned) v = std::clamp<int64_t>(v, 0, 65535);
-    out |= (static_cast<uint64_t>(v) & 0xffff) << (16 * k);
+    if (s.sat) v = std::clamp(v, kLeast, kMost);
+    out |= (static_cast<uint64_t>(v) & ((uint64_t{1} << bits) - 1)) << (bits * k);
   }
   r[0] = out;
+}
+
+// a * b without carries, its lower or upper 64 bits, and c added without carries.
+void carrylessMad(const Step& s, const uint64_t* in, uint64_t* r) {
+  uint64_t low = 0, high = 0;
+  for (uint32_t k = 0; k < 64; ++k) {
+    if (!(in[1] >> k & 1)) continue;
+    low ^= in[0] << k;
+    if (k) high ^= in[0] >> (64 - k);
+  }
+  r[0] = (s.number ? high : low) ^ in[2];
 }
 
 Compute dotOf(const Instruction& i) {
@@ -177,8 +188,10 @@ Compute dotOf(const Instruction& i) {
 
 Compute arithmetic(const Instruction& i, Step& s) {
   const Type t = i.type();
-  if (t == Type::U16x2) return pairs<false>;
-  if (t == Type::S16x2) return pairs<true>;
+  if (t == Type::U16x2) return packed<16, false>;
+  if (t == Type::S16x2) return packed<16, true>;
+  if (t == Type::U8x4) return packed<8, false>;
+  if (t == Type::S8x4) return packed<8, true>;
   const bool carry = s.readsCarry || s.writesCarry;
   switch (i.op) {
     case Op::Add:
@@ -240,6 +253,10 @@ void selectInteger(const Instruction& i, Step& s) {
       s.readsCarry = i.op == Op::Addc || i.op == Op::Subc || i.op == Op::Madc;
       s.number = i.has(Mod::Relu);
       s.compute = arithmetic(i, s);
+      break;
+    case Op::Clmad:
+      s.number = i.has(Mod::Hi);
+      s.compute = carrylessMad;
       break;
     case Op::Mul24:
       s.number = i.has(Mod::Hi);

@@ -346,7 +346,7 @@ void selectAtomic(const Instruction& i, Step& s) {
       s.number = static_cast<uint8_t>(bytes);
       s.polls = i.op == Op::Atom;
       // Adding f32 in global memory flushes subnormals; in shared memory it does not.
-      s.ftz = i.type() == Type::F32 && row.operation == Atomic::Add && i.space != Space::Shared;
+      s.ftz = i.type() == Type::F32 && row.operation == Atomic::Add && i.space != Space::Shared && !i.has(Mod::Noftz);
       s.execute = atomic;
       return;
     }

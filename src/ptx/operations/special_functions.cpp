@@ -91,16 +91,21 @@ double powerOf(float x) {
   return std::ldexp(static_cast<double>(sum >> kFractionBits), static_cast<int>(turned >> 23) - 23);
 }
 
-// Sine of so many quarters of a turn and what its magnitude's turns are behind the point.
-uint32_t sineOf(uint32_t magnitude, uint32_t quarters) {
-  const double product = static_cast<double>(floatOf(magnitude)) * kTurnsOfRadian;
-  auto turns = static_cast<double>(static_cast<float>(product));
-  if (turns > product) turns = std::nextafterf(static_cast<float>(product), 0.0f);
+// Sine of so many quarters of a turn and turns.
+uint32_t sineOfTurns(double turns, uint32_t quarters) {
   const auto place = static_cast<uint32_t>(std::floor(std::fmod(turns, 1.0) * (1 << kTurnBits)));
   const uint32_t at = (place + (quarters << (kTurnBits - 2))) & ((1u << kTurnBits) - 1),
                  quarter = at >> (kTurnBits - 2);
   const uint32_t within = (quarter & 1 ? ~at : at) & 0x7fffff;
   return bitsOf(std::ldexp(cut(sumOf(kSine, kSineBias, within)), -42)) ^ (quarter >> 1) << 31;
+}
+
+// Sine of so many quarters of a turn and what its magnitude's turns are behind the point.
+uint32_t sineOf(uint32_t magnitude, uint32_t quarters) {
+  const double product = static_cast<double>(floatOf(magnitude)) * kTurnsOfRadian;
+  auto turns = static_cast<double>(static_cast<float>(product));
+  if (turns > product) turns = std::nextafterf(static_cast<float>(product), 0.0f);
+  return sineOfTurns(turns, quarters);
 }
 
 }  // namespace
@@ -164,6 +169,16 @@ uint32_t sine(uint32_t bits, bool ftz) {
 uint32_t cosine(uint32_t bits, bool ftz) {
   if ((bits & kInfinity) == kInfinity) return kNaN;
   return sineOf(flushed(bits, ftz) & ~kSign, 1);
+}
+
+uint32_t turnedSine(uint32_t bits) {
+  if ((bits & kInfinity) == kInfinity) return kNaN;
+  return sineOfTurns(floatOf(flushed(bits, true) & ~kSign), 0) ^ (bits & kSign);
+}
+
+uint32_t turnedCosine(uint32_t bits) {
+  if ((bits & kInfinity) == kInfinity) return kNaN;
+  return sineOfTurns(floatOf(flushed(bits, true) & ~kSign), 1);
 }
 
 uint32_t tangent(uint32_t bits) {

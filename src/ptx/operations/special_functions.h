@@ -42,6 +42,9 @@ uint32_t power(uint32_t bits, bool ftz);  // of two
 uint32_t logarithm(uint32_t bits, bool ftz);
 uint32_t sine(uint32_t bits, bool ftz);
 uint32_t cosine(uint32_t bits, bool ftz);
+// Of angles in turns, always with .ftz: what a GPU makes of radians it looks up so. No GPU that has them was at hand.
+uint32_t turnedSine(uint32_t bits);
+uint32_t turnedCosine(uint32_t bits);
 uint32_t tangent(uint32_t bits);                          // hyperbolic
 uint32_t quotient(uint32_t a, uint32_t b, bool ftz);      // div.approx
 uint32_t fullQuotient(uint32_t a, uint32_t b, bool ftz);  // div.full

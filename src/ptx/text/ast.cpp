@@ -140,6 +140,7 @@ constexpr Word kSpecials[] = {
     VG_SPECIAL("%cluster_ctarank", ClusterCtarank),
     VG_SPECIAL("%cluster_nctarank", ClusterNctarank),
     VG_SPECIAL("%current_graph_exec", CurrentGraphExec),
+    VG_SPECIAL("%locality_domain_id", Envreg0),  // a device has one domain: this register is 0, too
 };
 #undef VG_SPECIAL_XYZ
 #undef VG_SPECIAL

@@ -98,6 +98,11 @@ const char* operandsOf(const Instruction& i) {
 
 uint32_t destinationCount(const Instruction& i) { return *operandsOf(i) != '=' ? 0 : i.pair ? 2 : 1; }
 
+bool listsType(const Instruction& i) {
+  const std::string_view types = rowOf(i.op).types;
+  return types.empty() || i.type() == Type::None || lists(types, nameOf(i.type()));
+}
+
 bool allows(Op op, Mod word) {
   const std::string_view text = nameOf(word);
   return *rowOf(op).words == '*' || lists(rowOf(op).words, text) || lists(kCommonWords, text);

@@ -102,6 +102,8 @@ constexpr const Opcode& rowOf(Op op) { return rows::kOpcodes[static_cast<size_t>
 const char* operandsOf(const Instruction& i);
 // How many operands, counted as written, are destinations.
 uint32_t destinationCount(const Instruction& i);
+// Whether the row names the instruction's first type, or none at all.
+bool listsType(const Instruction& i);
 // Whether the opcode may have the word.
 bool allows(Op op, Mod word);
 

@@ -240,7 +240,9 @@ bool ParserImpl::functionDirectives(Function& f) {
       if (!in_.string(ignored) || !expect(';')) return error("string expected");
     } else if (word == "attribute") {
       if (!attributes(nullptr)) return false;
-    } else {  // unknown: a word and at most a list of numbers
+    } else {  // unknown: a word and at most a list of numbers, or a text as in .language "CUDA C++"
+      std::string_view ignored;
+      if (in_.peek() == '"' && !in_.string(ignored)) return error("string expected");
       while (isDigit(in_.peek()) || in_.peek() == ',') in_.advance(1);
     }
   }

@@ -238,6 +238,12 @@ inline void integers(Builder& m) {
   m.plain("mad24.hi.sat.s32", {i32, i32, i32}, out32);
   for (const char* op : {"add", "min", "max"})
     for (const char* t : {"u16x2", "s16x2"}) m.plain(str("@.@", op, t), {i32, i32}, out32);
+  for (const char* op : {"add", "add.sat", "sub", "sub.sat", "min", "max"})
+    for (const char* t : {"u8x4", "s8x4"}) m.plain(str("@.@", op, t), {i32, i32}, out32);
+  for (const char* op : {"add.sat.u16x2", "add.sat.s16x2", "add.sat.u32", "min.relu.s8x4", "max.relu.s8x4"})
+    m.plain(op, {i32, i32}, out32);
+  m.plain("neg.s8x4", {i32}, out32);
+  for (const char* half : {"lo", "hi"}) m.plain(str("clmad.@.u64", half), {i64, i64, i64}, {64, Match::Bits});
   for (const char* op : {"min.relu.s16x2", "max.relu.s16x2", "min.relu.s32", "max.relu.s32"})
     m.plain(op, {i32, i32}, out32);
   for (const Scalar& t : kBits) {
@@ -415,6 +421,7 @@ inline void floats(Builder& m) {
   }
   for (const char* op : {"abs", "neg"}) m.plain(str("@.f64", op), {d}, out64);
   for (const char* op : {"min", "max"}) m.plain(str("@.f64", op), {d, d}, out64);
+  for (const char* op : {"sin", "cos"}) m.plain(str("@.approx.ftz.2pi.f32", op), {Domain::Angle}, approx, 0, 0x1p-14);
   m.plain("tanh.approx.f32", {f}, approx, 0x1p-10);
   m.plain("rcp.approx.ftz.f64", {d}, {64, Match::ApproxF64}, 0x1p-19);
   m.plain("rsqrt.approx.ftz.f64", {d}, {64, Match::ApproxF64}, 0x1p-19);

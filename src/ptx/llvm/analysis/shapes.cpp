@@ -253,7 +253,8 @@ class Analysis {
     const Shape plain = pointwise(i);
     const Type type = ast.type();
     const uint32_t bits = ptx::bitsOf(type);
-    const bool integer = !ptx::isFloat(type) && type != Type::Pred && bits <= 64;
+    const bool packed = type == Type::U16x2 || type == Type::S16x2 || type == Type::U8x4 || type == Type::S8x4;
+    const bool integer = !ptx::isFloat(type) && type != Type::Pred && bits <= 64 && !packed;
     switch (ast.op) {
       case Op::Mov:
         if (i.sources.size() == 1 && i.results.size() == 1) return i.negated[0] ? plain : of(i, 0);
@@ -262,8 +263,7 @@ class Analysis {
         return of(i, 0);
       case Op::Add:
       case Op::Sub:
-        if (integer && !ast.has(Mod::Sat) && !ast.has(Mod::Cc) && ast.typeCount == 1 && bits >= 16 && result == 0 &&
-            type != Type::U16x2 && type != Type::S16x2)
+        if (integer && !ast.has(Mod::Sat) && !ast.has(Mod::Cc) && ast.typeCount == 1 && bits >= 16 && result == 0)
           return sum(of(i, 0), of(i, 1), ast.op == Op::Add ? 1 : -1, bits);
         return plain;
       case Op::Neg:

@@ -183,40 +183,62 @@ llvm::Value* Integers::dotProduct(const Instruction& i, Value* a, Value* b, Valu
 }
 
 // Two 16-bit halves of a register.
+// Numbers side by side in 32 bits: of each its own sum, difference, smaller or larger one.
 void Integers::packedInteger(const Instruction& i, ArrayRef<Value*> s, SmallVectorImpl<Value*>& r) {
-  const bool isSignedType = i.ast->type() == Type::S16x2;
+  const Type type = i.ast->type();
+  const uint32_t bits = type == Type::U16x2 || type == Type::S16x2 ? 16 : 8;
   LType* const word = b_.getInt32Ty();
-  const auto half = [&](Value* v, bool high) {
-    Value* const x = b_.asInteger(v, 32);
-    return b_.asInteger(high ? b_.CreateLShr(x, b_.number(x, word, 16)) : x, 16);
-  };
-  Value* halves[2];
-  for (const bool high : {false, true}) {
-    Value* out = half(s[0], high);
-    const auto other = [&](size_t n) { return half(s[n], high); };
-    switch (i.ast->op) {
-      case Op::Add:
-        out = b_.CreateAdd(out, other(1));
-        break;
-      case Op::Sub:
-        out = b_.CreateSub(out, other(1));
-        break;
-      case Op::Neg:
-        out = b_.CreateNeg(out);
-        break;
-      case Op::Min:
-        out = b_.intrinsic(isSignedType ? Intrinsic::smin : Intrinsic::umin, {out, other(1)});
-        break;
-      case Op::Max:
-        out = b_.intrinsic(isSignedType ? Intrinsic::smax : Intrinsic::umax, {out, other(1)});
-        break;
-      default:
-        unsupported(i);
-    }
-    if (i.ast->has(Mod::Relu)) out = b_.intrinsic(Intrinsic::smax, {out, llvm::Constant::getNullValue(out->getType())});
-    halves[high] = b_.asInteger(out, 32);
+  Value* out = nullptr;
+  for (uint32_t at = 0; at < 32; at += bits) {
+    const auto part = [&](size_t n) {
+      Value* const x = b_.asInteger(s[n], 32);
+      return b_.asInteger(at ? b_.CreateLShr(x, b_.number(x, word, at)) : x, bits);
+    };
+    Value* const made = b_.asInteger(packedPart(i, part(0), s.size() > 1 ? part(1) : nullptr), 32);
+    out = out ? b_.CreateOr(out, b_.CreateShl(made, b_.number(made, word, at))) : made;
   }
-  r.push_back(b_.CreateOr(halves[0], b_.CreateShl(halves[1], b_.number(halves[1], word, 16))));
+  r.push_back(out);
+}
+
+llvm::Value* Integers::packedPart(const Instruction& i, Value* a, Value* c) {
+  const bool isSignedType = isSigned(i.ast->type()), saturates = i.ast->has(Mod::Sat);
+  Value* out = nullptr;
+  switch (i.ast->op) {
+    case Op::Add:
+      out = saturates ? b_.intrinsic(isSignedType ? Intrinsic::sadd_sat : Intrinsic::uadd_sat, {a, c})
+                      : b_.CreateAdd(a, c);
+      break;
+    case Op::Sub:
+      out = saturates ? b_.intrinsic(isSignedType ? Intrinsic::ssub_sat : Intrinsic::usub_sat, {a, c})
+                      : b_.CreateSub(a, c);
+      break;
+    case Op::Neg:
+      out = b_.CreateNeg(a);
+      break;
+    case Op::Min:
+      out = b_.intrinsic(isSignedType ? Intrinsic::smin : Intrinsic::umin, {a, c});
+      break;
+    case Op::Max:
+      out = b_.intrinsic(isSignedType ? Intrinsic::smax : Intrinsic::umax, {a, c});
+      break;
+    default:
+      unsupported(i);
+  }
+  if (i.ast->has(Mod::Relu)) out = b_.intrinsic(Intrinsic::smax, {out, llvm::Constant::getNullValue(out->getType())});
+  return out;
+}
+
+// The lower or upper half of the product without carries, with c added so.
+llvm::Value* Integers::carrylessMad(const Instruction& i, Value* a, Value* b, Value* c) {
+  LType* const type = b_.getInt64Ty();
+  const bool high = i.ast->has(Mod::Hi);
+  Value* out = c;
+  for (uint32_t k = high ? 1 : 0; k < 64; ++k) {
+    Value* const bit = b_.CreateAShr(b_.CreateShl(b, b_.number(b, type, 63 - k)), b_.number(b, type, 63));
+    Value* const moved = high ? b_.CreateLShr(a, b_.number(a, type, 64 - k)) : b_.CreateShl(a, b_.number(a, type, k));
+    out = b_.CreateXor(out, b_.CreateAnd(moved, bit));
+  }
+  return out;
 }
 
 }  // namespace vg::ptx::gen

@@ -154,7 +154,8 @@ llvm::Value* Floats::floatOperation(const Instruction& i, Type type, ArrayRef<Va
     for (Value*& v : s)
       if (v) v = pieces_.flush(v);
   Value* out = nullptr;
-  if (single && options_.exactApproximations && (ast.has(Mod::Approx) || ast.has(Mod::Full))) {
+  const bool recorded = !ast.has(Mod::TwoPi);  // no GPU has told what it makes of turns
+  if (single && recorded && options_.exactApproximations && (ast.has(Mod::Approx) || ast.has(Mod::Full))) {
     out = ast.op == Op::Div ? exact_.exactQuotient(s[0], s[1], !ast.has(Mod::Approx), flushes)
                             : exact_.exactSpecial(ast.op, s[0], flushes);
   } else {
@@ -164,6 +165,12 @@ llvm::Value* Floats::floatOperation(const Instruction& i, Type type, ArrayRef<Va
   if (flushes) out = pieces_.flush(out);
   if (flushes && isDirected(ast) && !ast.has(Mod::Rz)) out = flushLifted(i, s, out);
   return out;
+}
+
+// Of an angle in turns: whole turns are left out first, which is exact.
+llvm::Value* Floats::radians(Value* turns) {
+  Value* const rest = b_.CreateFSub(turns, b_.intrinsic(Intrinsic::rint, {turns}));
+  return b_.CreateFMul(rest, b_.real(rest, b_.getFloatTy(), 6.28318530717958647693));
 }
 
 // Before anything of it is saturated or flushed. All of `s` have one type.
@@ -194,9 +201,8 @@ llvm::Value* Floats::floatResult(const Instruction& i, ArrayRef<Value*> s) {
     case Op::Lg2:
       return approximations_.log2Approx(s[0]);
     case Op::Sin:
-      return approximations_.sinCosApprox(s[0], false);
     case Op::Cos:
-      return approximations_.sinCosApprox(s[0], true);
+      return approximations_.sinCosApprox(i.ast->has(Mod::TwoPi) ? radians(s[0]) : s[0], i.ast->op == Op::Cos);
     case Op::Tanh:
       return approximations_.tanhApprox(s[0]);
     default:

@@ -28,6 +28,7 @@ class Floats : public EmitterPart {
   Value* nearReciprocalRoot64(Value* in);
   Value* flushLifted(const Instruction& i, llvm::ArrayRef<Value*> s, Value* out);
   Value* floatOperation(const Instruction& i, Type type, llvm::ArrayRef<Value*> s);
+  Value* radians(Value* turns);
   Value* floatResult(const Instruction& i, llvm::ArrayRef<Value*> s);
   Value* arithmetic(const Instruction& i, llvm::ArrayRef<Value*> s);
   Value* reciprocal(Value* x);

@@ -12,7 +12,9 @@ namespace Intrinsic = llvm::Intrinsic;
 
 namespace {
 
-bool isPacked(Type type) { return type == Type::U16x2 || type == Type::S16x2; }
+bool isPacked(Type type) {
+  return type == Type::U16x2 || type == Type::S16x2 || type == Type::U8x4 || type == Type::S8x4;
+}
 
 bool hasPackedForm(Op op) { return op == Op::Add || op == Op::Sub || op == Op::Neg || op == Op::Min || op == Op::Max; }
 
@@ -97,7 +99,8 @@ llvm::Value* Integers::arithmetic(const Instruction& i, ArrayRef<Value*> s) {
   const auto in32 = [&](size_t n) { return b_.asInteger(s[n], 32); };
   switch (ast.op) {
     case Op::Add:
-      return ast.has(Mod::Sat) ? b_.intrinsic(Intrinsic::sadd_sat, {in(0), in(1)}) : b_.CreateAdd(in(0), in(1));
+      if (!ast.has(Mod::Sat)) return b_.CreateAdd(in(0), in(1));
+      return b_.intrinsic(isSigned(type) ? Intrinsic::sadd_sat : Intrinsic::uadd_sat, {in(0), in(1)});
     case Op::Sub:
       return ast.has(Mod::Sat) ? b_.intrinsic(Intrinsic::ssub_sat, {in(0), in(1)}) : b_.CreateSub(in(0), in(1));
     case Op::Mul:
@@ -127,6 +130,8 @@ llvm::Value* Integers::arithmetic(const Instruction& i, ArrayRef<Value*> s) {
       Value* const less = isSigned(type) ? b_.CreateICmpSLT(a, c) : b_.CreateICmpULT(a, c);
       return b_.CreateAdd(in(2), b_.CreateSelect(less, b_.CreateSub(c, a), b_.CreateSub(a, c)));
     }
+    case Op::Clmad:
+      return carrylessMad(i, in(0), in(1), in(2));
     case Op::Dp4a:
     case Op::Dp2a:
       return dotProduct(i, in32(0), in32(1), in32(2));
@@ -186,6 +191,8 @@ llvm::Value* Integers::bitOperation(const Instruction& i, ArrayRef<Value*> s) {
 bool Integers::computeInteger(const Instruction& i, ArrayRef<Value*> s, SmallVectorImpl<Value*>& r) {
   const ptx::Instruction& ast = *i.ast;
   if (ptx::isFloat(ast.type())) return false;
+  // A word that says nothing here would give the plain operation of its size.
+  if (!ptx::listsType(ast)) unsupported(i, "with this type");
   const bool sums = ast.op == Op::Add || ast.op == Op::Sub || ast.op == Op::Mad;
   if (isPacked(ast.type()) && hasPackedForm(ast.op)) {
     packedInteger(i, s, r);

@@ -37,6 +37,8 @@ class Integers : public EmitterPart {
   Value* findLeading(const Instruction& i, Value* a);
   void carryChain(const Instruction& i, llvm::ArrayRef<Value*> s, llvm::SmallVectorImpl<Value*>& r);
   void packedInteger(const Instruction& i, llvm::ArrayRef<Value*> s, llvm::SmallVectorImpl<Value*>& r);
+  Value* packedPart(const Instruction& i, Value* a, Value* c);
+  Value* carrylessMad(const Instruction& i, Value* a, Value* b, Value* c);
 };
 
 }  // namespace vg::ptx::gen

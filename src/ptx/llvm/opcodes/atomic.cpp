@@ -56,7 +56,8 @@ llvm::Value* Atomics::applyAtomic(const Instruction& i, Value* old, ArrayRef<Val
     Value *x = b_.asFloat(old, element), *y = b_.asFloat(a, element);
     if (ast.has(Mod::Add)) {
       // Adding f32 in global memory flushes denormals; in shared memory it does not.
-      const bool flushes = bits == 32 && ast.space != Space::Shared && ast.space != Space::SharedCluster;
+      const bool flushes =
+          bits == 32 && ast.space != Space::Shared && ast.space != Space::SharedCluster && !ast.has(Mod::Noftz);
       Value* const sum =
           flushes ? pieces_.flush(b_.CreateFAdd(pieces_.flush(x), pieces_.flush(y))) : b_.CreateFAdd(x, y);
       if (bits == 64) return b_.asInteger(sum, bits);
