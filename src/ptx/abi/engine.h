@@ -9,7 +9,7 @@
 
 namespace vg::ptx {
 
-inline constexpr uint32_t kEngineVersion = 3;  // of this interface and of the blobs
+inline constexpr uint32_t kEngineVersion = 4;  // of this interface and of the blobs
 
 struct EngineText {
   const char* text;
@@ -24,6 +24,7 @@ struct CompileRequest {
   const EngineText* texts;  // one module, or several relocatable ones to link
   size_t textCount;
   const char* entry;  // mangled kernel name
+  uint32_t function;  // 0, or one more than the index of a function whose code is wanted, which the kernel calls apart
   BlockShape shape;
   bool fullWarps;   // threads per block is a multiple of 32
   const char* cpu;  // LLVM CPU name and features ("+avx2,-avx512f"), explicit; from hostCpu()

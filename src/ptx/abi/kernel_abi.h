@@ -15,7 +15,7 @@
 
 namespace vg::ptx {
 
-inline constexpr uint32_t kKernelAbiVersion = 15;
+inline constexpr uint32_t kKernelAbiVersion = 16;
 inline constexpr uint32_t kWarpSize = 32;
 inline constexpr uint32_t kSharedStrideBits = 19, kSharedStride = 1u << kSharedStrideBits;
 inline constexpr uint32_t kMaxClusterBlocks = 16;
@@ -92,6 +92,9 @@ struct RuntimeCalls {
   // a * b + c in f64, rounded once, for processors without such an instruction: `count` of each, one kind after the
   // other. `rounding` as in MXCSR: 0 to nearest, 1 down, 2 up, 3 to zero. Does not switch.
   void (*fusedMultiplyAdd)(uint32_t count, uint32_t rounding, const double* operands, double* results);
+  // Runs for each lane of mask the function without arguments whose address (layout.h) is addresses[lane], in code of
+  // its own that is made when it is called first. Ends the launch where an address is no such function's.
+  void (*callApart)(BlockState*, uint32_t warp, uint32_t mask, const uint64_t* addresses, uint32_t line);
 };
 
 // One a launch, shared by all workers, constant while it runs.
@@ -142,6 +145,9 @@ struct BlockState {
 // Runs warps firstWarp .. endWarp-1 of the block to their end, one after another. Kernels that may wait inside a block
 // (KernelTraits::waits) are only called with endWarp == firstWarp + 1, each warp on a fibre of its own; all others with
 // all warps. A call of several blocks leaves blockIndex[0] anywhere among them, and may interleave their warps.
+//
+// The code of a function that is called apart (RuntimeCalls::callApart) has the same form: it runs the lanes of the
+// warp `firstWarp` that the bits of the last argument name.
 using KernelEntry = void (*)(BlockState* block, uint32_t firstWarp, uint32_t endWarp);
 
 // What the runner must know of a kernel beyond its code; made by the code generator, kept in the disk cache.
@@ -163,6 +169,7 @@ struct KernelTraits {
   bool allocates = false;         // has alloca: takes up to KernelLaunch::stackPerThread a lane of its stack
   bool recurses = false;          // and keeps there what functions need that call themselves
   bool atomics = false;           // on memory that other blocks see: threads of the machine may get in each other's way
+  bool callsApart = false;        // functions in code of their own (RuntimeCalls::callApart), of which nothing is known
 };
 
 // Bytes of BlockState::frames: the place where each warp goes on, 4 bytes for up to 32 of them, then their frames.

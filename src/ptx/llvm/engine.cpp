@@ -55,6 +55,7 @@ constexpr uint64_t kWorthWaitingFor = 3000;
 struct Request {
   std::vector<std::string> texts;
   std::string entry, cpu, features, dumpDirectory;
+  uint32_t function = 0;  // as in CompileRequest
   BlockShape shape = BlockShape::Other;
   bool fullWarps = false;
   bool trustsParameters = true, testsReach = false, testsOwn = false, exactApproximations = false,
@@ -222,7 +223,7 @@ std::string dumpPrefixOf(const Request& request, const EmitOptions& options) {
     std::snprintf(end, sizeof(end), "~%016zx", std::hash<std::string>()(name));
     name = name.substr(0, kLongestDumpName) + end;
   }
-  return request.dumpDirectory + "/" + name +
+  return request.dumpDirectory + "/" + name + (request.function ? ".f" + std::to_string(request.function - 1) : "") +
          (options.rowsOf32   ? ".rows"
           : options.line     ? ".line"
           : options.rowLanes ? (options.wholeRows ? ".rows" : ".parts") + std::to_string(options.rowLanes)
@@ -236,12 +237,12 @@ std::string dumpPrefixOf(const Request& request, const EmitOptions& options) {
 }
 
 // With few copies of functions where a launch waits, and if that can be.
-Program buildSoon(const Module& module, uint32_t entry, const MeetingRules& rules, bool waits) {
+Program buildSoon(const Module& module, uint32_t entry, uint32_t root, const MeetingRules& rules, bool waits) {
   if (waits) try {
-      return buildProgram(module, entry, rules, Copies::FewForNow);
+      return buildProgram(module, entry, root, rules, Copies::FewForNow);
     } catch (const Unsupported&) {
     }
-  return buildProgram(module, entry, rules, Copies::Many);
+  return buildProgram(module, entry, root, rules, Copies::Many);
 }
 
 // What LLVM says while it makes code.
@@ -267,10 +268,18 @@ uint32_t entryNamed(const Module& module, const std::string& name) {
   return kNone;
 }
 
-// The kernel in the code generator's own form, with all that is found out before code is made of it.
-Program analyse(const Module& module, uint32_t entry, const EmitOptions& options, bool waits) {
+// The function of the request; kNone: there is none with a body.
+uint32_t rootOf(const Module& module, const Request& request, uint32_t entry) {
+  if (!request.function) return entry;
+  const uint32_t root = request.function - 1;
+  return root < module.functions.size() && !module.functions[root].isDeclaration ? root : kNone;
+}
+
+// The kernel, or the function `root` of it, in the code generator's own form, with all that is found out before code is
+// made of it.
+Program analyse(const Module& module, uint32_t entry, uint32_t root, const EmitOptions& options, bool waits) {
   const auto analysed = [&](const MeetingRules& rules) {
-    Program built = buildSoon(module, entry, rules, waits);
+    Program built = buildSoon(module, entry, root, rules, waits);
     settleNaNs(built);
     analyseShapes(built, options);
     return built;
@@ -329,7 +338,8 @@ void compile(Job& job) {
   job.clock.end(CompilePhase::Parse);
   const Module& module = *parsed;
   const uint32_t entry = entryNamed(module, request.entry);
-  if (entry == kNone) {
+  const uint32_t root = entry == kNone ? kNone : rootOf(module, request, entry);
+  if (root == kNone) {
     job.log += "no entry named " + request.entry + "\n";
     job.status = CUDA_ERROR_NOT_FOUND;
     return;
@@ -337,13 +347,13 @@ void compile(Job& job) {
   const EmitOptions options = optionsOf(request);
   const std::string prefix = dumpPrefixOf(request, options);
   if (!prefix.empty()) std::ofstream(prefix + ".ptx") << request.texts[0];
-  Program program = analyse(module, entry, options, request.mayBeQuick);
+  Program program = analyse(module, entry, root, options, request.mayBeQuick);
   job.clock.end(CompilePhase::Analyse);
   if (!prefix.empty()) std::ofstream(prefix + ".ir") << describe(program);
   KernelBlob blob = makeCode(job, program, options, prefix);
   job.status = CUDA_SUCCESS;
   if (request.onlyTried) return;
-  blob.traits.registers = registersOf(module.functions[entry]);
+  blob.traits.registers = registersOf(module.functions[root]);
   job.blob = encode(blob);
   job.clock.end(CompilePhase::Link);
 }
@@ -362,7 +372,8 @@ void* compileThread(void* argument) {
     compile(*job);
   } catch (const Unsupported& gap) {
     job->status = CUDA_ERROR_NOT_SUPPORTED;
-    job->log += job->request.entry + ": not compiled: " + gap.what;
+    job->log +=
+        job->request.entry + (job->request.function ? ", a function of it" : "") + ": not compiled: " + gap.what;
     if (gap.line) job->log += " (PTX line " + std::to_string(gap.line) + ")";
     job->log += "\n";
   } catch (const std::bad_alloc&) {
@@ -395,6 +406,7 @@ int compileRequest(const CompileRequest& in, CompileResult& out, CompileFacts& f
   auto job = std::make_shared<Job>();
   for (size_t n = 0; n < in.textCount; ++n) job->request.texts.emplace_back(in.texts[n].text, in.texts[n].size);
   job->request.entry = in.entry ? in.entry : "";
+  job->request.function = in.function;
   job->request.cpu = in.cpu && *in.cpu ? in.cpu : "x86-64";
   job->request.features = in.features ? in.features : "";
   job->request.dumpDirectory = in.dumpDirectory ? in.dumpDirectory : "";

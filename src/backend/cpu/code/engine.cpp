@@ -156,6 +156,7 @@ KernelCache::Key keyOf(const Request& request, bool quick) {
   hasher.add(request.textsHash.high);
   hasher.add(request.textsHash.low);
   hasher.add(*request.entry);
+  if (request.function) hasher.add(uint64_t{request.function});
   hasher.add(static_cast<uint64_t>(request.variant.shape));
   hasher.add(request.variant.fullWarps);
   hasher.add(request.variant.testsParameters);
@@ -188,6 +189,7 @@ Result<Made> compile(const Request& request, Effort effort) {
   wanted.texts = texts.data();
   wanted.textCount = texts.size();
   wanted.entry = request.entry->c_str();
+  wanted.function = request.function;
   wanted.shape = request.variant.shape;
   wanted.fullWarps = request.variant.fullWarps;
   wanted.flags = (request.variant.testsParameters ? ptx::kTestsParameters : 0) | reachFlag(request.variant) |

@@ -35,6 +35,7 @@ struct Request {
   KernelCache::Key textsHash;
   const std::string* entry;
   CodeVariant variant;
+  uint32_t function = 0;  // 0: the kernel's own code; else that of a function which it calls apart, by its index plus 1
 };
 
 struct Made {

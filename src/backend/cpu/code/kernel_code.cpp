@@ -93,7 +93,8 @@ Result<CodePages> CodePages::load(const std::vector<uint8_t>& code) {
 }
 
 Result<std::unique_ptr<const LoadedKernel>> LoadedKernel::load(ptx::KernelBlob blob, Maturity maturity,
-                                                               const void* program) {
+                                                               const void* program,
+                                                               std::shared_ptr<CalledFunctions> apart) {
   if (blob.entryOffset >= blob.code.size())
     return fail(CUDA_ERROR_INVALID_IMAGE, "kernel blob of %zu bytes begins at %u", blob.code.size(), blob.entryOffset);
   VG_TRY(CodePages pages, CodePages::load(blob.code));
@@ -101,6 +102,7 @@ Result<std::unique_ptr<const LoadedKernel>> LoadedKernel::load(ptx::KernelBlob b
   kernel->entry = reinterpret_cast<ptx::KernelEntry>(const_cast<std::byte*>(kernel->pages_.base()) + blob.entryOffset);
   kernel->traits = blob.traits;
   kernel->program = program;
+  kernel->apart = std::move(apart);
   kernel->maturity_ = maturity;
   kernel->textSize_ = blob.textSize;
   kernel->lines_ = std::move(blob.lines);
@@ -125,7 +127,7 @@ void LoadedKernel::learn(uint64_t warps, uint64_t nanoseconds) const {
 
 uint32_t LoadedKernel::lineAt(const void* codeAddress) const {
   const size_t offset = static_cast<const std::byte*>(codeAddress) - pages_.base();
-  if (!pages_.base() || offset >= textSize_) return 0;
+  if (!pages_.base() || offset >= textSize_) return apart ? apart->lineAt(codeAddress) : 0;
   const auto after = std::upper_bound(lines_.begin(), lines_.end(), offset,
                                       [](size_t at, const ptx::LineEntry& entry) { return at < entry.codeOffset; });
   return after == lines_.begin() ? 0 : std::prev(after)->ptxLine;

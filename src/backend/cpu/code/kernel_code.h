@@ -37,6 +37,24 @@ class CodePages {
   size_t bytes_ = 0;
 };
 
+class LoadedKernel;
+
+// Functions that a kernel calls through registers and that have code of their own (RuntimeCalls::callApart).
+class CalledFunctions {
+ public:
+  virtual ~CalledFunctions() = default;
+  // Whether that is the address of a function which can be called so; `number` becomes its index in Module::functions.
+  virtual bool isFunction(uint64_t address, uint32_t& number) const = 0;
+  // Its code where it is there, or null.
+  virtual const LoadedKernel* ready(uint32_t number) const = 0;
+  // The same; made now if need be, which takes long. Null where it cannot be, which the log says.
+  virtual const LoadedKernel* code(uint32_t number) = 0;
+  // Has good code made of it, in the background.
+  virtual void upgradeLater(uint32_t number) = 0;
+  // The PTX line that an address in the code of any of them belongs to; 0 where it is in none.
+  virtual uint32_t lineAt(const void* codeAddress) const = 0;
+};
+
 // What could be made of a kernel in more time than a launch should wait.
 enum class Maturity : uint8_t {
   Good,            // nothing better
@@ -56,6 +74,7 @@ class LoadedKernel {
   ptx::KernelTraits traits;
   const void* program = nullptr;  // KernelLaunch::code; the interpreter's, or of code that checks its accesses
   bool interpreted = false;
+  std::shared_ptr<CalledFunctions> apart;  // that it calls; only with traits.callsApart
 
   // Nanoseconds that a grid of so many warps is likely to take on one thread; 0 when that cannot be told: never run, or
   // with loops, whose length depends on data.
@@ -83,12 +102,13 @@ class LoadedKernel {
 
   // Makes a blob runnable.
   static Result<std::unique_ptr<const LoadedKernel>> load(ptx::KernelBlob blob, Maturity maturity = Maturity::Good,
-                                                          const void* program = nullptr);
+                                                          const void* program = nullptr,
+                                                          std::shared_ptr<CalledFunctions> apart = nullptr);
   // For debuggers: where the code is, and which PTX lines it was made from. No bytes: an interpreted kernel.
   const std::byte* code() const { return pages_.base(); }
   size_t textSize() const { return textSize_; }
   const std::vector<ptx::LineEntry>& lines() const { return lines_; }
-  // The PTX line that an address in the code belongs to; 0 when unknown.
+  // The PTX line that an address in the code, or in that of functions apart, belongs to; 0 when unknown.
   uint32_t lineAt(const void* codeAddress) const;
 
  private:

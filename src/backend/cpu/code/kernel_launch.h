@@ -43,11 +43,13 @@ struct RunningLaunch {
   uint64_t texturesRemoved = 0;  // before it was launched (texture_table.h)
   bool fibrePerWarp = false;
   bool cooperative = false;
-  Shuffle* shuffle = nullptr;            // the order of blocks and warps; null where nobody asked for one
-  std::atomic<uint64_t> nextBlock{0};    // tickets of launches whose blocks wait for, or cancel, each other
-  std::atomic<uint64_t> blocksDone{0};   // that have ended, as far as threads have told
-  std::atomic<uint64_t> busy{0};         // nanoseconds that threads spent in blocks, all together
-  std::atomic<int> ended{CUDA_SUCCESS};  // the CUresult that ended the launch early
+  Shuffle* shuffle = nullptr;              // the order of blocks and warps; null where nobody asked for one
+  std::atomic<uint64_t> nextBlock{0};      // tickets of launches whose blocks wait for, or cancel, each other
+  std::atomic<uint64_t> blocksDone{0};     // that have ended, as far as threads have told
+  std::atomic<uint32_t> waitForCode{0};    // threads that wait until a function which the kernel calls is compiled
+  std::atomic<uint64_t> waitedForCode{0};  // nanoseconds that threads have done so, all together
+  std::atomic<uint64_t> busy{0};           // nanoseconds that threads spent in blocks, all together
+  std::atomic<int> ended{CUDA_SUCCESS};    // the CUresult that ended the launch early
 
   // Of threads that run blocks which may wait for each other.
   struct Progress {

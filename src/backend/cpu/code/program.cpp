@@ -186,27 +186,35 @@ void ProgramKernel::upgradeLater(const CodeVariant& wanted) {
   upgrades::enqueue(program_.weak_from_this(), *this, wanted);
 }
 
-void ProgramKernel::upgrade(const CodeVariant& wanted) {
-  const engine::Request request = requestFor(wanted);
+// Code that takes the place of quick code.
+Result<ProgramKernel::Code> ProgramKernel::makeGood(const engine::Request& request) {
   const KernelCache::Key key = engine::keyOf(request, false);
-  std::optional<ptx::KernelBlob> blob = cached(key);  // another process may have been faster
-  if (!blob) {
-    auto made = compile(request, engine::Effort::Background);
-    if (!made.ok()) return;  // the log says why; quick code goes on
-    KernelCache::shared().write(key, made->bytes);
-    blob = std::move(made->blob);
-  }
-  auto loaded = load(std::move(*blob), Maturity::Good);
-  if (!loaded.ok()) return;
+  if (auto blob = cached(key)) return load(std::move(*blob), Maturity::Good, request);  // another process was faster
+  VG_TRY(engine::Made made, compile(request, engine::Effort::Background));
+  KernelCache::shared().write(key, made.bytes);
+  return load(std::move(made.blob), Maturity::Good, request);
+}
+
+void ProgramKernel::upgrade(const CodeVariant& wanted) {
+  auto made = makeGood(requestFor(wanted));
+  if (!made.ok()) return;  // the log says why; quick code goes on
   Variant& variant = variants_[indexOf(wanted)];
   const MutexLock lock(variant.mutex);
-  variant.better = std::move(loaded).value();
+  variant.better = std::move(made).value();
   variant.ready.store(variant.better.get(), std::memory_order_release);
   VG_LOG(Info, "kernel %s has good code in place of quick code", function().name.c_str());
 }
 
-engine::Request ProgramKernel::requestFor(const CodeVariant& wanted) const {
-  return {&program_.texts(), program_.hash(), &function().name, wanted};
+FunctionMaker::Made ProgramKernel::makeFunction(const CodeVariant& wanted, uint32_t function) {
+  return makeNative(requestFor(wanted, function + 1));
+}
+
+FunctionMaker::Made ProgramKernel::makeBetter(const CodeVariant& wanted, uint32_t function) {
+  return makeGood(requestFor(wanted, function + 1));
+}
+
+engine::Request ProgramKernel::requestFor(const CodeVariant& wanted, uint32_t function) const {
+  return {&program_.texts(), program_.hash(), &this->function().name, wanted, function};
 }
 
 Result<engine::Made> ProgramKernel::compile(const engine::Request& request, engine::Effort effort) const {
@@ -223,7 +231,7 @@ Result<const LoadedKernel*> ProgramKernel::variant(const CodeVariant& wanted) {
 // Native code where it can be had; the interpreter runs everything else.
 Result<ProgramKernel::Code> ProgramKernel::make(const CodeVariant& wanted) {
   if (way() != Way::Interpret) {
-    auto native = makeNative(wanted);
+    auto native = makeNative(requestFor(wanted));
     if (native.ok() || (native.error() != CUDA_ERROR_NOT_SUPPORTED && native.error() != CUDA_ERROR_NOT_PERMITTED))
       return native;
     tellInterpreted(function().name);
@@ -246,21 +254,34 @@ const check::CompiledKernel* ProgramKernel::checks() {
   return checks_.get();
 }
 
-Result<ProgramKernel::Code> ProgramKernel::makeNative(const CodeVariant& wanted) {
-  const engine::Request request = requestFor(wanted);
+Result<ProgramKernel::Code> ProgramKernel::makeNative(const engine::Request& request) {
   const bool mayBeQuick = way() == Way::Compile;
-  if (auto blob = cached(engine::keyOf(request, false))) return load(std::move(*blob), Maturity::Good);
+  if (auto blob = cached(engine::keyOf(request, false))) return load(std::move(*blob), Maturity::Good, request);
   if (mayBeQuick)
-    if (auto blob = cached(engine::keyOf(request, true))) return load(std::move(*blob), Maturity::QuickSinceThen);
+    if (auto blob = cached(engine::keyOf(request, true)))
+      return load(std::move(*blob), Maturity::QuickSinceThen, request);
   VG_TRY(engine::Made made, compile(request, mayBeQuick ? engine::Effort::Quick : engine::Effort::Good));
   KernelCache::shared().write(engine::keyOf(request, made.quick), made.bytes);
-  return load(std::move(made.blob), made.quick ? Maturity::Quick : Maturity::Good);
+  return load(std::move(made.blob), made.quick ? Maturity::Quick : Maturity::Good, request);
 }
 
-Result<ProgramKernel::Code> ProgramKernel::load(ptx::KernelBlob blob, Maturity maturity) {
-  VG_TRY(Code code, LoadedKernel::load(std::move(blob), maturity, checks()));
-  if (debugger::on()) program_.show(*code, function_);
+Result<ProgramKernel::Code> ProgramKernel::load(ptx::KernelBlob blob, Maturity maturity,
+                                                const engine::Request& request) {
+  std::shared_ptr<ApartFunctions> apart;
+  if (blob.traits.callsApart && !request.function) apart = apartOf(request.variant);
+  VG_TRY(Code code, LoadedKernel::load(std::move(blob), maturity, checks(), std::move(apart)));
+  if (debugger::on()) program_.show(*code, request.function ? request.function - 1 : function_);
   return code;
+}
+
+// The functions of a variant are the same for its quick and its good code, and for one another.
+std::shared_ptr<ApartFunctions> ProgramKernel::apartOf(const CodeVariant& wanted) {
+  const MutexLock lock(apartMutex_);
+  std::shared_ptr<ApartFunctions>& functions = apart_[indexOf(wanted)];
+  if (!functions)
+    functions = std::make_shared<ApartFunctions>(program_.weak_from_this(), program_.module(),
+                                                 static_cast<FunctionMaker&>(*this), wanted);
+  return functions;
 }
 
 Program::~Program() {

@@ -16,6 +16,7 @@
 #include "backend/cpu/code/engine.h"
 #include "backend/cpu/code/kernel_code.h"
 #include "backend/cpu/code/upgrades.h"
+#include "backend/cpu/functions/apart_functions.h"
 #include "backend/device.h"
 #include "base/mutex.h"
 #include "base/once.h"
@@ -32,7 +33,7 @@ namespace vg::backend::cpu {
 class Program;
 
 // A kernel of a program.
-class ProgramKernel final : public upgrades::Upgradable {
+class ProgramKernel final : public upgrades::Upgradable, FunctionMaker {
  public:
   // What its text says, before anything is compiled.
   struct Facts {
@@ -78,11 +79,15 @@ class ProgramKernel final : public upgrades::Upgradable {
   template <class Make>
   Result<const LoadedKernel*> madeOnce(Variant& variant, Make make);
   Result<Code> make(const CodeVariant& wanted);
-  Result<Code> makeNative(const CodeVariant& wanted);
+  Made makeFunction(const CodeVariant& wanted, uint32_t function) override;
+  Made makeBetter(const CodeVariant& wanted, uint32_t function) override;
+  Result<Code> makeNative(const engine::Request& request);
+  Result<Code> makeGood(const engine::Request& request);
   Result<Code> makeInterpreted();
-  Result<Code> load(ptx::KernelBlob blob, Maturity maturity);
+  Result<Code> load(ptx::KernelBlob blob, Maturity maturity, const engine::Request& request);
+  std::shared_ptr<ApartFunctions> apartOf(const CodeVariant& wanted);
   const check::CompiledKernel* checks();
-  engine::Request requestFor(const CodeVariant& wanted) const;
+  engine::Request requestFor(const CodeVariant& wanted, uint32_t function = 0) const;
   Result<engine::Made> compile(const engine::Request& request, engine::Effort effort) const;
 
   const Program& program_;
@@ -94,6 +99,8 @@ class ProgramKernel final : public upgrades::Upgradable {
   Once checksOnce_;
   std::unique_ptr<check::CompiledKernel> checks_;  // by checksOnce_
   std::array<Variant, 8 * ptx::kBlockShapes> variants_;
+  Mutex apartMutex_;
+  std::map<unsigned, std::shared_ptr<ApartFunctions>> apart_ VG_GUARDED_BY(apartMutex_);  // by variant
 };
 
 class Program : public std::enable_shared_from_this<Program> {

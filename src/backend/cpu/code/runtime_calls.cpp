@@ -1,5 +1,6 @@
 #include "backend/cpu/code/runtime_calls.h"
 
+#include <algorithm>
 #include <bit>
 #include <cfenv>
 #include <cmath>
@@ -11,6 +12,7 @@
 
 #include "backend/condition_table.h"
 #include "backend/cpu/code/check_calls.h"
+#include "backend/cpu/code/kernel_code.h"
 #include "backend/cpu/code/places.h"
 #include "backend/cpu/device_runtime.h"
 #include "backend/cpu/run/block.h"
@@ -19,6 +21,7 @@
 #include "backend/cpu/run/residents.h"
 #include "backend/cpu/run/thread.h"
 #include "backend/cpu/textures/textures.h"
+#include "backend/interleaving.h"
 #include "backend/kernel_print.h"
 #include "base/shortage.h"
 #include "check/tools.h"
@@ -31,6 +34,8 @@ namespace {
 
 using ptx::BlockState;
 
+// Bytes: of what a function may call, and between the stacks of lanes.
+constexpr size_t kStackOfCalls = 64 * 1024, kLaneLine = 64;
 constexpr uint64_t kNanosecondsPerSecond = 1'000'000'000, kNanosecondsPerMillisecond = 1'000'000;
 
 uint64_t nanoseconds(clockid_t clock) {
@@ -234,6 +239,66 @@ void reach(BlockState* state, uint32_t warp, uint32_t mask, const uint64_t* addr
   if (beyond) trapBeyond(state, warp, beyond, addresses, line);
 }
 
+// Ends the launch: a lane calls what cannot be called.
+[[noreturn]] void refuseCall(ResidentBlock& block, uint32_t warp, uint32_t mask, uint32_t line, const char* what) {
+  KernelFault fault;
+  fault.error = CUDA_ERROR_ILLEGAL_INSTRUCTION;
+  fault.what = what;
+  fault.line = line;
+  fault.warp = warp;
+  fault.lanes = mask;
+  giveUp(block, fault);
+}
+
+// What its code takes of the warp's stack, which nobody knew when that was chosen.
+bool fitsStack(ResidentBlock& block, const LoadedKernel& code) {
+  size_t needed = code.traits.stackPerWarp + kStackOfCalls;
+  if (code.traits.allocates) needed += ptx::kWarpSize * (block.launch().abi.stackPerThread + kLaneLine);
+  return needed <= block.stackLeft(__builtin_frame_address(0));
+}
+
+// Does not count as time that the kernel runs.
+const LoadedKernel* madeFor(RunningLaunch& launch, CalledFunctions& functions, uint32_t number) {
+  launch.waitForCode.fetch_add(1, std::memory_order_relaxed);
+  const uint64_t begin = nanoseconds(CLOCK_MONOTONIC);
+  const LoadedKernel* const code = functions.code(number);
+  launch.waitedForCode.fetch_add(nanoseconds(CLOCK_MONOTONIC) - begin, std::memory_order_relaxed);
+  launch.waitForCode.fetch_sub(1, std::memory_order_relaxed);
+  return code;
+}
+
+void callOne(BlockState* state, uint32_t warp, uint32_t lanes, uint64_t address, uint32_t line) {
+  ResidentBlock& block = ResidentBlock::of(state);
+  CalledFunctions& functions = *block.launch().code->apart;
+  uint32_t number = 0;
+  if (!functions.isFunction(address, number)) refuseCall(block, warp, lanes, line, "a call of what is no function");
+  const LoadedKernel* code = functions.ready(number);
+  {
+    const KernelThread::Critical critical(block.thread());
+    if (!code) code = madeFor(block.launch(), functions, number);
+    if (code && warp == 0 && code->asksForBetter() && !interleaving::on()) functions.upgradeLater(number);
+  }
+  if (!code)
+    refuseCall(block, warp, lanes, line,
+               "a call of a function that cannot be compiled: VERDIGRIS_KERNELS=interpret runs the kernel, slowly");
+  if (!fitsStack(block, *code)) trap(state, warp, lanes, ptx::TrapReason::StackOverflow, line);
+  code->entry(state, warp, lanes);
+}
+
+// Lanes that call different functions do so one after the other.
+void callApart(BlockState* state, uint32_t warp, uint32_t mask, const uint64_t* addresses, uint32_t line) {
+  uint64_t called[ptx::kWarpSize];
+  std::copy(addresses, addresses + ptx::kWarpSize, called);  // the warp's, while the functions run
+  while (mask) {
+    const uint64_t address = called[std::countr_zero(mask)];
+    uint32_t lanes = 0;
+    for (uint32_t left = mask; left; left &= left - 1)
+      if (const int lane = std::countr_zero(left); called[lane] == address) lanes |= 1u << lane;
+    callOne(state, warp, lanes, address, line);
+    mask &= ~lanes;
+  }
+}
+
 void allocate(BlockState* state, uint32_t, uint32_t mask, const uint64_t* sizes, uint64_t* results) {
   ResidentBlock& block = ResidentBlock::of(state);
   KernelContext& context = *block.launch().context;
@@ -334,6 +399,7 @@ static constinit ptx::ReachCalls reachCalls = {
             .deviceRuntime = Guarded<callDeviceRuntime>::call,
             .pause = pause,
             .fusedMultiplyAdd = fusedMultiplyAdd,
+            .callApart = callApart,
         },
     .window = 0,
     .windowBytes = 0,

@@ -23,7 +23,11 @@ constexpr auto kPatience = std::chrono::seconds(1);
 
 struct Watched {
   RunningLaunch* launch;
-  Clock::time_point deadline;
+  Clock::time_point deadline;  // not counting the time in which code was made
+
+  Clock::time_point deadlineNow() const {
+    return deadline + std::chrono::nanoseconds(launch->waitedForCode.load(std::memory_order_relaxed));
+  }
 };
 
 // Never destroyed, its thread never joined.
@@ -50,13 +54,18 @@ struct Dog {
       const auto now = Clock::now();
       auto next = now + std::chrono::hours(1);
       for (const Watched& one : watched) {
-        if (now < one.deadline) {
-          next = std::min(next, one.deadline);
+        const auto deadline = one.deadlineNow();
+        if (one.launch->waitForCode.load(std::memory_order_relaxed)) {
+          next = std::min(next, now + kAskAgain);
+          continue;
+        }
+        if (now < deadline) {
+          next = std::min(next, deadline);
           continue;
         }
         if (!one.launch->cancelled())
           one.launch->stop(CUDA_ERROR_LAUNCH_TIMEOUT, "ran longer than VERDIGRIS_LAUNCH_TIMEOUT");
-        if (now >= one.deadline + kPatience) one.launch->tellStopped(nullptr);
+        if (now >= deadline + kPatience) one.launch->tellStopped(nullptr);
         one.launch->interruptThreads();
         next = std::min(next, now + kAskAgain);
       }

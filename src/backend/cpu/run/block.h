@@ -59,6 +59,10 @@ class ResidentBlock final : public ClusterMember {
   void clusterWait(uint32_t warp);
   // Remembers where a warp waits; `codeAddress`: that its call returns to.
   void noteWait(uint32_t warp, const void* codeAddress) { waits_.note(warp, codeAddress, state_.line); }
+  // Bytes of the running warp's stack below an address in it.
+  size_t stackLeft(const void* at) const {
+    return static_cast<const std::byte*>(at) - stacks_.low(whole_ ? 0 : current_);
+  }
   // Leaves the running warp for the worker's own stack for good.
   [[noreturn]] void leaveForGood();
   // The same because what the warp asked for takes memory that the host does not have.

@@ -33,6 +33,8 @@ namespace vg::backend::cpu {
 namespace {
 
 constexpr size_t kStackForCalls = 64 * 1024, kStackForInterpreter = 256 * 1024;
+// Of functions that a kernel calls and that are not made yet; what is not used takes no memory.
+constexpr size_t kStackForApart = 4 << 20;
 constexpr size_t kLaneLine = 64, kMostStackPerThread = 4 << 20;  // bytes
 // Of compiled functions that call themselves: what a call keeps takes multiples of 64 bytes, on a GPU multiples of 8.
 constexpr size_t kRoomForRecursion = 8;
@@ -139,6 +141,7 @@ uint32_t stackPerThread(const LoadedKernel& code, const KernelLimits& limits) {
 size_t stackBytesFor(const LoadedKernel& code, const KernelLimits& limits) {
   size_t own =
       std::max<size_t>(code.traits.stackPerWarp, ptx::kWarpSize * limits.stackBytes.load(std::memory_order_relaxed));
+  if (code.traits.callsApart) own += kStackForApart;
   if (code.traits.allocates) own += ptx::kWarpSize * (stackPerThread(code, limits) + kLaneLine);
   return std::bit_ceil(own + (code.interpreted ? kStackForInterpreter : kStackForCalls));
 }

@@ -38,6 +38,8 @@ struct Emission {
         rows(options.rowLanes ? kWarpSize / options.rowLanes : 0),
         b(module.getContext(), w, k) {}
   Emission(const Emission&) = delete;
+  // Whether it is the code of a function that a kernel calls apart.
+  bool apart() const { return program.root != program.entry; }
 
   Program& program;
   llvm::Module& module;

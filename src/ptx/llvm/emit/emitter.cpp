@@ -1,6 +1,7 @@
 #include "ptx/llvm/emit/emitter.h"
 
 #include "ptx/facts/async_form.h"
+#include "ptx/llvm/ir/ptx_facts.h"
 #include "ptx/llvm/passes/round_loops.h"
 #include "ptx/llvm/passes/suspend.h"
 #include "ptx/text/opcodes.h"
@@ -44,18 +45,19 @@ void Emitter::findTraits() {
   KernelTraits& traits = emission_.traits;
   for (const Loop& loop : program_.loops) traits.polls |= loop.polls;
   for (const Instruction& i : program_.instructions) {
-    traits.polls |= ptx::cancelsClusters(*i.ast);
+    traits.polls |= ptx::cancelsClusters(*i.ast) || isCallApart(i);
     traits.allocates |= i.ast->op == Op::Alloca;
-    traits.atomics |= ptx::isAtomic(i.ast->op) && i.ast->space != Space::Shared;
+    traits.atomics |= (ptx::isAtomic(i.ast->op) && i.ast->space != Space::Shared) || isCallApart(i);
   }
-  traits.loops = !program_.loops.empty();
+  traits.callsApart = program_.callsApart;
+  traits.loops = !program_.loops.empty() || program_.callsApart;
   traits.recurses = program_.recurses;
   traits.stackOfCalls = program_.stackOfCalls;
   traits.streamedPerThread = stores_.streamedPerThread();
   traits.staticShared = program_.shared.staticSize;
   traits.dynamicSharedOffset = program_.shared.dynamicOffset;
   traits.localPerThread = program_.localSize;
-  traits.usesDynamicShared = program_.usesDynamicShared;
+  traits.usesDynamicShared = program_.usesDynamicShared || program_.callsApart;
   traits.clusterAddresses = program_.references.clusterAddresses;
   suspensions_.plan();
   traits.waits = !suspensions_.used() && suspensions_.mayWait();
@@ -74,6 +76,7 @@ bool Emitter::asksForCluster() const {
 void Emitter::emitWayIn() {
   b_.SetInsertPoint(frame_.warpStart());
   if (!b_.GetInsertBlock()->empty()) return;
+  if (emission_.apart()) return emitWayInOf(b_.function->getArg(2));
   if (emission_.options.fullWarps) {
     masks_.setLive(Mask{});
     b_.CreateBr(edges_.copy({plan_.onlyPart() ? Part : Full, false, 0}));
@@ -88,6 +91,18 @@ void Emitter::emitWayIn() {
   }
   llvm::BasicBlock* const full = b_.newBlock("full");
   b_.CreateCondBr(b_.CreateICmpUGE(rest, b_.getInt32(32)), full, edges_.copy({Part, false, 0}));
+  b_.SetInsertPoint(full);
+  masks_.setLive(Mask{});
+  b_.CreateBr(edges_.copy({Full, false, 0}));
+}
+
+// The lanes of a warp that call a function.
+void Emitter::emitWayInOf(llvm::Value* lanes) {
+  masks_.setLive(masks_.maskFromBits(lanes));
+  llvm::BasicBlock* const part = edges_.copy({Part, false, 0});
+  if (plan_.onlyPart()) return static_cast<void>(b_.CreateBr(part));
+  llvm::BasicBlock* const full = b_.newBlock("full");
+  b_.CreateCondBr(b_.CreateICmpEQ(lanes, b_.getInt32(~0u)), full, part);
   b_.SetInsertPoint(full);
   masks_.setLive(Mask{});
   b_.CreateBr(edges_.copy({Full, false, 0}));

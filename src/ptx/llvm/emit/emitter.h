@@ -32,6 +32,7 @@ class Emitter {
   void findTraits();
   bool asksForCluster() const;  // what one call for several blocks could not answer
   void emitWayIn();
+  void emitWayInOf(llvm::Value* lanes);
   void emitCopy(const CopyKey& key);
   void finishSuspensions();
 

@@ -112,7 +112,7 @@ bool CopyPlan::joinsInside(BlockId b) const {
 }
 
 void CopyPlan::planCopies() {
-  if (onlyPart_ || !options_.fullWarps) planGo(Part, 0);
+  if (onlyPart_ || !options_.fullWarps || emission_.apart()) planGo(Part, 0);
   if (!onlyPart_) planGo(Full, 0);
   while (!planWork_.empty()) {
     const CopyKey key = planWork_.back();

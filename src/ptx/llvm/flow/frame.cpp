@@ -77,6 +77,9 @@ void Frame::beginCall(Loops& loops) {
   startThreads();
   loops.firstWarp = b_.function->getArg(1);
   loops.endWarp = loops.endOfCall = b_.function->getArg(2);
+  if (!emission_.apart()) return;
+  b_.SetInsertPoint(runner_.launchPoint);
+  loops.endWarp = loops.endOfCall = b_.CreateAdd(loops.firstWarp, b_.getInt32(1));
 }
 
 void Frame::beginRow(Loops& loops) {

@@ -16,7 +16,7 @@ constexpr size_t kSuspendLimit = 2500;
 void Suspensions::plan() { suspends_ = suspendsOnly(); }
 
 bool Suspensions::mayWait() const {
-  if (emission_.traits.polls) return true;
+  if (emission_.traits.polls || emission_.apart()) return true;
   for (const Instruction& i : program_.instructions)
     if (isBlockBarrier(*i.ast) || ptx::rowOf(i.ast->op).has(Trait::Yields)) return true;
   return false;
@@ -25,7 +25,7 @@ bool Suspensions::mayWait() const {
 // Whether warps wait for all others of their block, always at the same barrier, and for nothing else: they then return
 // at barriers and need no stacks of their own.
 bool Suspensions::suspendsOnly() const {
-  if (emission_.traits.polls || emission_.traits.allocates || program_.localSize ||
+  if (emission_.apart() || emission_.traits.polls || emission_.traits.allocates || program_.localSize ||
       program_.instructions.size() > kSuspendLimit)
     return false;
   std::optional<uint64_t> barrier;

@@ -93,12 +93,13 @@ bool lanesMeet(const ptx::Instruction& i) {
   return (meets != Meets::Apart && meets != Meets::Sees) || ptx::isAsync(i);
 }
 
-CallGraph::CallGraph(const Module& module, const std::vector<uint32_t>& functions, Copies copies)
+CallGraph::CallGraph(const Module& module, const std::vector<uint32_t>& functions, uint32_t entry, Copies copies)
     : module_(module), addressed_(addressedFunctions(module)), cycles_(module.functions.size(), kNone) {
   std::erase_if(addressed_,
                 [&](uint32_t n) { return module.functions[n].isDeclaration || module.functions[n].isEntry; });
   findCycles(functions);
-  if (!functions.empty()) shareBodies(functions[0], copies);
+  shareBodies(entry, copies);
+  if (apart_) findCycles(functions);
 }
 
 std::vector<uint32_t> CallGraph::targets(const Function& caller, const CallOperands& call) const {
@@ -126,7 +127,7 @@ std::vector<uint32_t> CallGraph::callSites(uint32_t function) const {
     const CallOperands call = callOperands(f, i);
     if (call.byName()) {
       all.push_back(call.target->symbol);
-    } else {
+    } else if (!apart_) {
       const std::vector<uint32_t> through = targets(f, call);
       all.insert(all.end(), through.begin(), through.end());
     }
@@ -162,14 +163,36 @@ std::vector<uint32_t> CallGraph::calleesFirst(uint32_t entry) const {
   return order;
 }
 
+bool CallGraph::lanesMeetIn(const std::vector<uint32_t>& functions) const {
+  return std::ranges::any_of(functions,
+                             [&](uint32_t f) { return std::ranges::any_of(module_.functions[f].body, lanesMeet); });
+}
+
+// Whether everything that is called through registers could be: it takes and gives nothing, and no lane ends in it.
+bool CallGraph::mayBeApart(const std::vector<uint32_t>& functions) const {
+  bool calls = false;
+  const auto fits = [&](uint32_t n) {
+    const Function& f = module_.functions[n];
+    return f.parameters.empty() && f.returns.empty();
+  };
+  for (const uint32_t n : functions) {
+    const Function& f = module_.functions[n];
+    for (const ptx::Instruction& i : f.body) {
+      if (i.op == Op::Exit && !f.isEntry) return false;
+      if (i.op != Op::Call || callOperands(f, i).byName()) continue;
+      calls = true;
+      if (!std::ranges::all_of(targets(f, callOperands(f, i)), fits)) return false;
+    }
+  }
+  return calls;
+}
+
 // Instructions that a kernel may have with copies for all calls.
 double CallGraph::mostCopied(const std::vector<uint32_t>& functions, Copies copies) const {
+  // Functions that are in a kernel once are at different places of it at a time.
+  if (lanesMeetIn(functions)) return kMostWhereLanesMeet;
   double text = 0;
-  for (uint32_t f : functions) {
-    // Functions that are in a kernel once are at different places of it at a time.
-    if (std::ranges::any_of(module_.functions[f].body, lanesMeet)) return kMostWhereLanesMeet;
-    text += static_cast<double>(module_.functions[f].body.size());
-  }
+  for (uint32_t f : functions) text += static_cast<double>(module_.functions[f].body.size());
   return std::max(copies == Copies::FewForNow ? kMostCopiedSoon : kMostCopied, kTimesTheText * text);
 }
 
@@ -187,7 +210,8 @@ void CallGraph::shareBodies(uint32_t entry, Copies copies) {
     for (uint32_t callee : sites[f]) size[f] += cycles_[callee] == kNone ? size[callee] : kSizeOfCall;
   };
   for (uint32_t f : order) measure(f);
-  if (size[entry] <= mostCopied(order, copies)) return;
+  apart_ = size[entry] > kMostCopiedSoon && lanesMeetIn(order) && mayBeApart(order);
+  if (apart_ || size[entry] <= mostCopied(order, copies)) return;
   forNow_ = size[entry] <= mostCopied(order, Copies::Many);
   shared_ = static_cast<uint32_t>(cycles_.size());
   for (uint32_t f : order) {
@@ -197,6 +221,7 @@ void CallGraph::shareBodies(uint32_t entry, Copies copies) {
 }
 
 void CallGraph::findCycles(const std::vector<uint32_t>& functions) {
+  std::ranges::fill(cycles_, kNone);
   std::vector<std::vector<uint32_t>> calls(module_.functions.size());
   for (uint32_t f : functions) calls[f] = callees(f);
   const Components components(calls);

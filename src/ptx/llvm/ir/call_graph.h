@@ -28,8 +28,8 @@ enum class Copies { Many, FewForNow };
 
 class CallGraph {
  public:
-  // Of the functions that a kernel reaches, itself first.
-  CallGraph(const Module& module, const std::vector<uint32_t>& functions, Copies copies);
+  // Of the functions that a kernel reaches; `entry`: the kernel, or one of them whose code is made apart.
+  CallGraph(const Module& module, const std::vector<uint32_t>& functions, uint32_t entry, Copies copies);
   // Functions that a call through a register may reach; they have bodies.
   std::vector<uint32_t> targets(const Function& caller, const CallOperands& call) const;
   // A number for the functions that can call each other again; kNone: a call of this one never comes back to it.
@@ -38,7 +38,10 @@ class CallGraph {
   // small, and those that can call themselves, have this for their number. They are in the kernel once, as states of
   // one loop of which the kernel itself is the first.
   std::optional<uint32_t> shared() const { return shared_; }
-  // Whether that is so only because a launch waits.
+  // Whether what is called through registers is to have code of its own, made when it is called first: lanes meet in
+  // it, so that it cannot be in the kernel once, and copies of all that may be called would be too many.
+  bool apart() const { return apart_; }
+  // Whether `shared` is so only because a launch waits.
   bool sharedForNow() const { return forNow_; }
 
  private:
@@ -48,12 +51,14 @@ class CallGraph {
   std::vector<uint32_t> calleesFirst(uint32_t entry) const;
   double mostCopied(const std::vector<uint32_t>& functions, Copies copies) const;
   void shareBodies(uint32_t entry, Copies copies);
+  bool mayBeApart(const std::vector<uint32_t>& functions) const;
+  bool lanesMeetIn(const std::vector<uint32_t>& functions) const;
 
   const Module& module_;
   std::vector<uint32_t> addressed_;
   std::vector<uint32_t> cycles_;
   std::optional<uint32_t> shared_;
-  bool forNow_ = false;
+  bool forNow_ = false, apart_ = false;
 };
 
 }  // namespace vg::ptx::gen

@@ -5,7 +5,8 @@
 namespace vg::ptx::gen {
 
 CallGraph& CodeExpander::graph() {
-  if (!graph_) graph_ = std::make_unique<CallGraph>(*program_.module, program_.references.functions, copies_);
+  if (!graph_)
+    graph_ = std::make_unique<CallGraph>(*program_.module, program_.references.functions, program_.root, copies_);
   return *graph_;
 }
 
@@ -35,6 +36,11 @@ uint32_t CodeExpander::callThroughRegister(Instance& instance, const ptx::Instru
                                            uint32_t current) {
   if (call.target->kind != Operand::Kind::Register)
     unsupportedConstruct(i.line, "call of something that is no function");
+  if (graph().apart()) {
+    program_.callsApart = true;
+    code_.blocks[current].items.push_back({&i, &instance});
+    return current;
+  }
   const uint32_t address = instance.firstVariable + call.target->reg;
   const uint32_t after = code_.newBlock();
   std::map<uint32_t, std::vector<CallWay>> cycles;

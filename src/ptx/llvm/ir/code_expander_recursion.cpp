@@ -112,12 +112,12 @@ const std::vector<ParamObject*>& CodeExpander::objectsFor(
 }
 
 uint32_t CodeExpander::expandKernel() {
-  const Function& f = program_.module->functions[program_.entry];
+  const Function& f = program_.module->functions[program_.root];
   const bool calls = std::ranges::any_of(f.body, [](const ptx::Instruction& i) { return i.op == Op::Call; });
   program_.sharesForNow = calls && graph().sharedForNow();
-  if (!calls || !graph().shared()) return expand(*code_.newInstance(program_.entry, nullptr), RawCode::kEnd);
+  if (!calls || !graph().shared()) return expand(*code_.newInstance(program_.root, nullptr), RawCode::kEnd);
   Recursion& region = *newRecursion(*graph().shared());
-  Instance& top = *code_.newInstance(program_.entry, nullptr);
+  Instance& top = *code_.newInstance(program_.root, nullptr);
   top.recursion = &region;
   const uint32_t start = code_.newBlock();
   code_.make(code_.blocks[start].items, Op::Mov, Type::U32, {operand::variable(region.resume), operand::number(0)},

@@ -2,6 +2,7 @@
 
 #include "ptx/abi/system_calls.h"
 #include "ptx/facts/async_form.h"
+#include "ptx/llvm/ir/call_graph.h"
 #include "ptx/text/opcodes.h"
 
 namespace vg::ptx::gen {
@@ -67,6 +68,8 @@ bool isWideSpecial(Special s) {
 }
 
 bool isSyscall(std::string_view name) { return systemCallNamed(name) != SystemCall::None; }
+
+bool isCallApart(const Instruction& i) { return i.ast->op == Op::Call && !callOperands(*i.function, *i.ast).byName(); }
 
 bool readsSharedState(const ptx::Instruction& i) {
   if (i.op == Op::Atom) return true;

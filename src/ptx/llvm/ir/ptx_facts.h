@@ -19,6 +19,8 @@ std::optional<uint32_t> givenPointer(const Program& program, ValueId value);
 bool isWideSpecial(Special s);
 // vprintf, malloc and the like: functions that the driver defines.
 bool isSyscall(std::string_view name);
+// A call of a function with code of its own (RuntimeCalls::callApart), in which everything may happen.
+bool isCallApart(const Instruction& i);
 // Reads memory that others may write meanwhile: volatile, relaxed, acquire, and atomics.
 bool readsSharedState(const ptx::Instruction& i);
 bool isVolatileAccess(const ptx::Instruction& i);

@@ -30,12 +30,13 @@ void RawCode::addPieces(Instance& instance, const Operand& o, uint32_t bits, uin
   for (uint32_t k = 0; k < count; ++k) to.push_back(pieceOf(object, o.offset + k * (bits / 8), bits, line));
 }
 
-// Of the driver's functions, which are called by name: every argument and result is one piece or register.
+// Of the driver's functions, which are called by name: every argument and result is one piece or register. Functions
+// that are called apart take and give nothing.
 void RawCode::addCall(const Item& item, Effects& out) {
   Instance& instance = *item.instance;
   const Function& f = *instance.function;
   const CallOperands call = callOperands(f, *item.ast);
-  if (!call.byName()) return;
+  if (!call.byName()) return addReads(instance, *call.target, out);
   const Function& callee = program_.module->functions[call.target->symbol];
   const auto add = [&](const Operand* list, const std::vector<Variable>& formals, bool results) {
     for (uint32_t e = 0; list && e < list->count && e < formals.size(); ++e) {

@@ -22,10 +22,11 @@ void SsaBuilder::run() {
   markCrossBlockUses();
 }
 
-Program buildProgram(const Module& module, uint32_t entry, const MeetingRules& rules, Copies copies) {
+Program buildProgram(const Module& module, uint32_t entry, uint32_t root, const MeetingRules& rules, Copies copies) {
   Program program;
   program.module = &module;
   program.entry = entry;
+  program.root = root;
   program.references = references(module, entry);
   program.shared = sharedLayout(module, entry);
   program.parameters = parameterLayout(module.functions[entry]);

@@ -65,7 +65,8 @@ class SsaBuilder {
   ValueId displaced(ValueId address, int64_t offset, BlockId b, uint32_t line);
   // A value widened the way `ld` does: the emitter treats an Ld with kNone as its address as this conversion.
   ValueId convert(const ptx::Instruction& ast, const Function& f, ValueId value, Class type, BlockId b);
-  // A call of one of the driver's own functions: sources are the arguments.
+  // A call of one of the driver's own functions, whose sources are the arguments, or through a register, whose source
+  // is the address.
   void addSyscall(Instruction& out, Instance& instance, BlockId b, uint32_t index);
 
   Program& program_;

@@ -174,6 +174,12 @@ void SsaBuilder::addSyscall(Instruction& out, Instance& instance, BlockId b, uin
     }
   }
   if (!target) unsupportedConstruct(ast.line, "call of nothing");
+  if (target->kind == Operand::Kind::Register) {  // apart
+    addSource(out, instance, *target, b, Type::U64);
+    program_.blocks[b].instructions.push_back(index);
+    program_.instructions.push_back(std::move(out));
+    return;
+  }
   const Function& callee = program_.module->functions[target->symbol];
   if (!isSyscall(callee.name)) unsupportedConstruct(ast.line, "call of undefined function %s", callee.name.c_str());
   for (uint32_t k = 0; arguments && k < arguments->count && k < callee.parameters.size(); ++k) {

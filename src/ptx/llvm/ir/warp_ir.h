@@ -142,7 +142,8 @@ struct Component {
 struct Program {
   const Module* module = nullptr;
   std::shared_ptr<MadeCode> made;  // instructions that the builder made
-  uint32_t entry = 0;
+  uint32_t entry = 0;              // the kernel
+  uint32_t root = 0;               // whose code it is: the kernel's, or that of a function which it calls apart
   KernelReferences references;
   SharedLayout shared;
   std::vector<ParameterSlot> parameters;
@@ -156,6 +157,7 @@ struct Program {
   bool usesDynamicShared = false;
   bool recurses = false;
   uint32_t stackOfCalls = 0;  // bytes of a lane's stack for calls, unless it recurses
+  bool callsApart = false;    // functions that have code of their own
   bool sharesForNow = false;  // functions are in it once that good code has copies of
 
   bool inLoop(BlockId block, LoopId loop) const;
@@ -170,9 +172,10 @@ struct MeetingRules {
   const std::set<const ptx::Instruction*>* held = nullptr;  // where lanes wait for each other (lane_turns.h)
 };
 
-// Blocks, SSA values and loops of an entry with everything it calls. Throws Unsupported.
+// Blocks, SSA values and loops of an entry, or of a function `root` that it calls apart, with everything it calls.
+// Throws Unsupported.
 enum class Copies;
-Program buildProgram(const Module& module, uint32_t entry, const MeetingRules& rules, Copies copies);
+Program buildProgram(const Module& module, uint32_t entry, uint32_t root, const MeetingRules& rules, Copies copies);
 
 // Divergence, shapes, components. `shapeOfSpecial` says what the block shape makes of special registers.
 struct ShapeOptions {

@@ -1,10 +1,11 @@
-// Traps, and the functions that the driver defines: calls of the runtime.
+// Traps, the functions that the driver defines, and those with code of their own: calls of the runtime.
 #include "ptx/llvm/opcodes/syscall.h"
 
 #include <iterator>
 #include <string>
 
 #include "ptx/abi/device_runtime.h"
+#include "ptx/llvm/ir/ptx_facts.h"
 
 namespace vg::ptx::gen {
 
@@ -64,7 +65,14 @@ llvm::Value* Syscalls::argument(const Instruction& i, uint32_t number, uint32_t 
   return b_.spill(number, values_.integersOf(i.sources[number], bits));
 }
 
+void Syscalls::emitCallApart(const Instruction& i) {
+  Value* const addresses = argument(i, 0, 64);
+  runner_.runtimeCall(offsetof(RuntimeCalls, callApart), b_.getVoidTy(),
+                      {runner_.block, runner_.warp, masks_.maskBits(masks_.here), addresses, b_.getInt32(i.ast->line)});
+}
+
 void Syscalls::emitSyscall(const Instruction& i) {
+  if (isCallApart(i)) return emitCallApart(i);
   const std::string name = calledName(i);
   const Syscall* const called = llvm::find_if(kSyscalls, [&](const Syscall& call) { return name == call.name; });
   if (called == std::end(kSyscalls)) unsupported(i, name.c_str());

@@ -1,4 +1,4 @@
-// Traps, and the functions that the driver defines: calls of the runtime.
+// Traps, the functions that the driver defines, and those with code of their own: calls of the runtime.
 #pragma once
 
 #include <string>
@@ -21,6 +21,7 @@ class Syscalls : public EmitterPart {
   void emitTrap(const Instruction& i);
 
  private:
+  void emitCallApart(const Instruction& i);
   std::string calledName(const Instruction& i) const;
   Value* argument(const Instruction& i, uint32_t number, uint32_t bits);
 
