@@ -3,6 +3,7 @@
 
 #include "activity/summary.h"
 #include "base/format.h"
+#include "base/markup.h"
 
 namespace vg::activity {
 namespace {
@@ -108,27 +109,12 @@ std::string textOf(const Table& table) {
   return text;
 }
 
-std::string escaped(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else if (c == '&')
-      out += "&amp;";
-    else
-      out += c;
-  }
-  return out;
-}
-
 std::string pageOf(const Table& table) {
   std::string page = "<table>\n";
   for (size_t row = 0; row < table.size(); ++row) {
     page += "<tr>";
     for (const std::string& cell : table[row])
-      page += (row ? "<td>" : "<th>") + escaped(cell) + (row ? "</td>" : "</th>");
+      page += (row ? "<td>" : "<th>") + escapedForMarkup(cell) + (row ? "</td>" : "</th>");
     page += "</tr>\n";
   }
   return page + "</table>\n";
@@ -176,8 +162,8 @@ std::string textOf(const Summary& summary) {
 std::string pageOf(const Summary& summary) {
   std::string page = kPageBegin;
   for (const Section& section : sectionsOf(summary)) {
-    page += "<h2>" + escaped(section.title) + "</h2>\n";
-    for (const std::string& line : section.lines) page += "<p>" + escaped(line) + "</p>\n";
+    page += "<h2>" + escapedForMarkup(section.title) + "</h2>\n";
+    for (const std::string& line : section.lines) page += "<p>" + escapedForMarkup(line) + "</p>\n";
     if (!section.table.empty()) page += pageOf(section.table);
   }
   return page + "</body></html>\n";

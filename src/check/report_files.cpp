@@ -6,6 +6,7 @@
 
 #include "activity/json.h"
 #include "base/log.h"
+#include "base/markup.h"
 #include "base/settings.h"
 
 namespace vg::check {
@@ -87,36 +88,15 @@ std::string sarif(const std::vector<FaultRecord>& records) {
   return text + "]\n}]}\n";
 }
 
-std::string xml(std::string_view text) {
-  std::string out;
-  for (const char c : text) switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += static_cast<unsigned char>(c) < ' ' && c != '\n' ? '?' : c;
-    }
-  return out;
-}
-
 std::string junit(const std::vector<FaultRecord>& records) {
   const size_t tests = std::max<size_t>(records.size(), 1);
   std::string text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"verdigris check\" tests=\"" +
                      std::to_string(tests) + "\" failures=\"" + std::to_string(records.size()) + "\">\n";
   if (records.empty()) text += "  <testcase classname=\"verdigris check\" name=\"no faults\"/>\n";
   for (const FaultRecord& record : records)
-    text += "  <testcase classname=\"" + xml(nameOf(record.tool)) + "\" name=\"" + xml(record.headline) +
-            "\"><failure message=\"met " + std::to_string(record.times) + " times\">" + xml(detailsOf(record)) +
-            "</failure></testcase>\n";
+    text += "  <testcase classname=\"" + escapedForMarkup(nameOf(record.tool)) + "\" name=\"" +
+            escapedForMarkup(record.headline) + "\"><failure message=\"met " + std::to_string(record.times) +
+            " times\">" + escapedForMarkup(detailsOf(record)) + "</failure></testcase>\n";
   return text + "</testsuite>\n";
 }
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/elf_head.h"
+
 namespace vg::images {
 namespace {
-
-constexpr uint16_t kMachineCuda = 190;
 
 std::string_view nameAt(std::string_view strings, uint32_t offset) {
   if (offset >= strings.size()) return {};
@@ -28,7 +28,7 @@ bool ElfFile::isCubin(const std::byte* bytes, size_t available) {
   if (available < sizeof header) return false;
   std::memcpy(&header, bytes, sizeof header);
   return !std::memcmp(header.e_ident, ELFMAG, SELFMAG) && header.e_ident[EI_CLASS] == ELFCLASS64 &&
-         header.e_machine == kMachineCuda;
+         header.e_machine == kElfMachineGpu;
 }
 
 Result<size_t> ElfFile::headerExtent(const std::byte* bytes) {

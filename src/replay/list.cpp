@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstdarg>
 #include <cstdio>
 #include <cstring>
 #include <map>
@@ -11,6 +10,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "base/format.h"
 #include "record/recording.h"
 #include "record/writer.h"
 #include "replay/driver.h"
@@ -24,18 +24,9 @@ using record::Tag;
 
 namespace {
 
-[[gnu::format(printf, 1, 2)]] std::string print(const char* format, ...) {
-  char text[256];
-  va_list arguments;
-  va_start(arguments, format);
-  std::vsnprintf(text, sizeof text, format, arguments);
-  va_end(arguments);
-  return text;
-}
-
 std::string number(uint64_t value) {
   constexpr uint64_t kLargest = 0x100000;  // that is more likely a count than an address
-  return print(value < kLargest ? "%llu" : "%#llx", static_cast<unsigned long long>(value));
+  return format(value < kLargest ? "%llu" : "%#llx", static_cast<unsigned long long>(value));
 }
 
 bool printable(std::string_view text) {
@@ -93,7 +84,7 @@ std::string Lister::argument(Decoder& from) {
       from.get<int64_t>();
       const auto size = from.get<uint64_t>();
       for (uint64_t at = 0; at < size; at += record::kPieceBytes) from.get<uint32_t>();
-      return print("{%llu bytes of data}", static_cast<unsigned long long>(size));
+      return format("{%llu bytes of data}", static_cast<unsigned long long>(size));
     }
     case Form::HostOut: {
       from.get<int64_t>();
@@ -106,7 +97,7 @@ std::string Lister::argument(Decoder& from) {
       const auto id = from.get<uint32_t>();
       from.get<uint8_t>();
       from.get<int8_t>();
-      return print("host function %u", id);
+      return format("host function %u", id);
     }
     case Form::Wrapper: {
       from.get<uint32_t>();
@@ -115,7 +106,7 @@ std::string Lister::argument(Decoder& from) {
       return text;
     }
     case Form::Opaque:
-      return print("{%u bytes}", from.get<uint32_t>());
+      return format("{%u bytes}", from.get<uint32_t>());
   }
   throw std::runtime_error("the recording is damaged");
 }
@@ -125,10 +116,10 @@ std::string Lister::bytes(Decoder& from) {
   std::string inner;
   for (auto count = from.get<uint16_t>(); count; --count) {
     const auto offset = from.get<uint32_t>();
-    inner += print("%s+%u: ", inner.empty() ? "" : ", ", offset) + argument(from);
+    inner += format("%s+%u: ", inner.empty() ? "" : ", ", offset) + argument(from);
   }
   if (inner.empty() && printable(text)) return '"' + std::string(text.substr(0, text.size() - 1)) + '"';
-  return print("{%zu bytes", text.size()) + (inner.empty() ? "" : ": " + inner) + "}";
+  return format("{%zu bytes", text.size()) + (inner.empty() ? "" : ": " + inner) + "}";
 }
 
 std::string Lister::parameters(Decoder& from) {
@@ -140,7 +131,7 @@ std::string Lister::parameters(Decoder& from) {
   for (size_t at = 0; at < text.size() && at < kMost * sizeof(uint64_t); at += sizeof(uint64_t)) {
     uint64_t word = 0;
     std::memcpy(&word, text.data() + at, std::min(sizeof word, text.size() - at));
-    line += (at ? " " : "") + print("%#llx", static_cast<unsigned long long>(word));
+    line += (at ? " " : "") + format("%#llx", static_cast<unsigned long long>(word));
   }
   return line + (text.size() > kMost * sizeof(uint64_t) ? " ...}" : "}");
 }
@@ -151,7 +142,7 @@ void Lister::begin(Decoder& from) {
   const Entry& entry = entries_[from.get<uint16_t>()];
   const auto action = from.get<Action>();
   std::string_view names = entry.names;
-  std::string line = print("%llu [%u] ", static_cast<unsigned long long>(call), thread) + entry.symbol + "(";
+  std::string line = format("%llu [%u] ", static_cast<unsigned long long>(call), thread) + entry.symbol + "(";
   for (unsigned i = 0, count = from.get<uint8_t>(); i < count; ++i)
     line += (i ? ", " : "") + std::string(nextName(names)) + "=" + argument(from);
   line += ")";

@@ -127,17 +127,21 @@ void Player::endUnended() {
   }
 }
 
+static RecordedRange rangeOf(Decoder& from) {
+  RecordedRange range;
+  range.address = from.get<uint64_t>();
+  range.size = from.get<uint64_t>();
+  range.kind = from.get<RangeKind>();
+  range.device = from.get<int32_t>();
+  return range;
+}
+
 // Which memory there will be.
 void Player::survey() {
   reader_.forEach([this](Tag tag, Decoder& from) {
     if (tag != Tag::Range) return true;
     from.get<uint32_t>();
-    RecordedRange range;
-    range.address = from.get<uint64_t>();
-    range.size = from.get<uint64_t>();
-    range.kind = from.get<RangeKind>();
-    range.device = from.get<int32_t>();
-    ranges_.push_back(range);
+    ranges_.push_back(rangeOf(from));
     return true;
   });
 }
@@ -423,11 +427,7 @@ void Player::bindResults(Decoder& from, const Call& call) {
 
 void Player::range(Decoder& from) {
   const auto thread = from.get<uint32_t>();
-  RecordedRange range;
-  range.address = from.get<uint64_t>();
-  range.size = from.get<uint64_t>();
-  range.kind = from.get<RangeKind>();
-  range.device = from.get<int32_t>();
+  const RecordedRange range = rangeOf(from);
   if (range.kind == RangeKind::Pageable)
     memory_.placeHost(range);
   else if (range.kind == RangeKind::BoundManaged)

@@ -13,6 +13,7 @@
 
 #include "backend/nvidia/driver/generation.h"
 #include "base/log.h"
+#include "tools/common/kernel_driver.h"
 #include "tools/gpu_check/bench.h"
 #include "tools/gpu_check/mirror.h"
 
@@ -118,25 +119,20 @@ int checkGpu(Client& client, Uvm& uvm, const rm::CardInfo& card, const GpuCheckO
 
 // Exit status as of gpuCheck().
 int checkAll(const GpuCheckOptions& options) {
-  constexpr int kNoGpu = 77;
   // What is refused is what this command is about.
   log::readSettings();
   if (!std::getenv("VERDIGRIS_LOG")) log::threshold.store(static_cast<int>(log::Level::Info));
   const double start = microseconds();
-  Result<std::unique_ptr<Client>> client = Client::open(SystemCalls::real());
-  if (!client.ok()) {
-    std::printf("There is no NVIDIA kernel driver to talk to.\n");
-    return kNoGpu;
-  }
-  Result<std::unique_ptr<Uvm>> uvm = Uvm::open(**client);
-  if (!uvm.ok()) return kNoGpu;
+  const std::optional<KernelDriver> driver = openKernelDriver();
+  if (!driver) return kNoGpu;
+  Client& client = *driver->client;
   rm::CardInfo cards[32];
-  Result<int> count = (*client)->cards(cards, 32);
+  Result<int> count = client.cards(cards, 32);
   if (!count.ok() || *count <= options.gpu) return kNoGpu;
-  std::printf("ok   driver: version %s, tables of branch %d, %d GPUs, %.0f us\n", (*client)->version().c_str(),
-              (*client)->abi().branch, *count, microseconds() - start);
+  std::printf("ok   driver: version %s, tables of branch %d, %d GPUs, %.0f us\n", client.version().c_str(),
+              client.abi().branch, *count, microseconds() - start);
   for (int i = 0; i < *count; ++i) printCard(i, cards[i]);
-  const int result = checkGpu(**client, **uvm, cards[options.gpu], options);
+  const int result = checkGpu(client, *driver->uvm, cards[options.gpu], options);
   std::printf("%s in %.0f ms\n", result ? "FAILED" : "passed", (microseconds() - start) / 1e3);
   return result;
 }

@@ -11,6 +11,7 @@
 
 #include "backend/nvidia/driver/gpu.h"
 #include "base/log.h"
+#include "tools/common/kernel_driver.h"
 
 namespace vg::tools {
 namespace {
@@ -42,18 +43,12 @@ void stay(const sigset_t& until, double seconds) {
 }  // namespace
 
 int persist(const PersistOptions& options) {
-  constexpr int kNoGpu = 77;
   log::readSettings();
   const sigset_t until = endings();
   sigprocmask(SIG_BLOCK, &until, nullptr);
-  Result<std::unique_ptr<Client>> client = Client::open(SystemCalls::real());
-  if (!client.ok()) {
-    std::printf("There is no NVIDIA kernel driver to talk to.\n");
-    return kNoGpu;
-  }
-  Result<std::unique_ptr<Uvm>> uvm = Uvm::open(**client);
-  if (!uvm.ok()) return kNoGpu;
-  const std::vector<std::unique_ptr<Gpu>> gpus = openAll(**client, **uvm);
+  const std::optional<KernelDriver> driver = openKernelDriver();
+  if (!driver) return kNoGpu;
+  const std::vector<std::unique_ptr<Gpu>> gpus = openAll(*driver->client, *driver->uvm);
   if (gpus.empty()) return kNoGpu;
   for (const std::unique_ptr<Gpu>& gpu : gpus) std::printf("%s is kept awake\n", gpu->facts().name.c_str());
   std::fflush(stdout);

@@ -129,6 +129,18 @@ const std::vector<Pair>& arguments() {
   return all;
 }
 
+// Runs a kernel of arguments, results and their number.
+bool runOver(const CompiledKernel& kernel, const void* in, void* out, uint32_t n, uint32_t grid, uint32_t block) {
+  LaunchSpec spec;
+  spec.grid = {grid};
+  spec.block = {block};
+  spec.parameters.resize(20);
+  std::memcpy(spec.parameters.data(), &in, 8);
+  std::memcpy(spec.parameters.data() + 8, &out, 8);
+  std::memcpy(spec.parameters.data() + 16, &n, 4);
+  return runGrid(kernel.entry(), nullptr, kernel.blob.traits, spec);
+}
+
 class Special : public testing::TestWithParam<Case> {
  protected:
   void compare(bool uniform, uint32_t n, uint32_t threads);
@@ -146,14 +158,7 @@ void Special::compare(bool uniform, uint32_t n, uint32_t threads) {
                 CUDA_SUCCESS)
           << log;
       std::vector<uint32_t> out(n);
-      LaunchSpec spec;
-      spec.grid = {uniform ? n : (n + threads - 1) / threads};
-      spec.block = {threads};
-      spec.parameters.resize(20);
-      const uint64_t pointers[2] = {reinterpret_cast<uint64_t>(in.data()), reinterpret_cast<uint64_t>(out.data())};
-      std::memcpy(spec.parameters.data(), pointers, 16);
-      std::memcpy(spec.parameters.data() + 16, &n, 4);
-      ASSERT_TRUE(runGrid(kernel.entry(), nullptr, kernel.blob.traits, spec));
+      ASSERT_TRUE(runOver(kernel, in.data(), out.data(), n, uniform ? n : (n + threads - 1) / threads, threads));
       size_t wrong = 0;
       for (uint32_t i = 0; i < n && wrong < 5; ++i) {
         const uint32_t expected = c.expected(in[i].a, in[i].b, ftz);
@@ -260,14 +265,7 @@ void OtherSpecial::compare(const Target& target, bool masked) {
   ASSERT_EQ(kernel.compile(kernelOf(c, masked), "k", target, {kThreads}, &log, nullptr, kApproximatesExactly),
             CUDA_SUCCESS)
       << log;
-  LaunchSpec spec;
-  spec.grid = {(n + kThreads - 1) / kThreads};
-  spec.block = {kThreads};
-  spec.parameters.resize(20);
-  const uint64_t pointers[2] = {reinterpret_cast<uint64_t>(in.data()), reinterpret_cast<uint64_t>(out.data())};
-  std::memcpy(spec.parameters.data(), pointers, 16);
-  std::memcpy(spec.parameters.data() + 16, &n, 4);
-  ASSERT_TRUE(runGrid(kernel.entry(), nullptr, kernel.blob.traits, spec));
+  ASSERT_TRUE(runOver(kernel, in.data(), out.data(), n, (n + kThreads - 1) / kThreads, kThreads));
   size_t wrong = 0;
   for (uint32_t i = 0; i < n && wrong < 5; ++i) {
     uint64_t got = 0, expected = masked && i % 3 ? 0 : c.expected(arguments[i]);

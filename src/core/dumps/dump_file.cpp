@@ -10,13 +10,13 @@
 #include <cstring>
 #include <memory>
 
+#include "base/elf_head.h"
 #include "base/file_size_guard.h"
 
 namespace vg::core {
 namespace {
 
 constexpr unsigned char kAbi = 0x33, kAbiVersion = 7;
-constexpr Elf64_Half kMachine = 190;  // EM_CUDA
 constexpr size_t kPiece = size_t{1} << 18;
 
 Elf64_Shdr stringTable(uint32_t name, uint64_t offset, uint64_t size) {
@@ -125,19 +125,10 @@ CUresult DumpFile::finish() {
   write(names.data(), names.size(), end_);
   end_ += names.size();
 
-  Elf64_Ehdr head{};
-  std::memcpy(head.e_ident, ELFMAG, SELFMAG);
-  head.e_ident[EI_CLASS] = ELFCLASS64;
-  head.e_ident[EI_DATA] = ELFDATA2LSB;
-  head.e_ident[EI_VERSION] = EV_CURRENT;
+  Elf64_Ehdr head = elfHead(ET_CORE, kElfMachineGpu);
   head.e_ident[EI_OSABI] = kAbi;
   head.e_ident[EI_ABIVERSION] = kAbiVersion;
-  head.e_type = ET_CORE;
-  head.e_machine = kMachine;
-  head.e_version = EV_CURRENT;
   head.e_shoff = end_;
-  head.e_ehsize = sizeof head;
-  head.e_shentsize = sizeof(Elf64_Shdr);
   head.e_shnum = static_cast<Elf64_Half>(headers.size());
   head.e_shstrndx = static_cast<Elf64_Half>(headers.size() - 1);
   write(headers.data(), headers.size() * sizeof(Elf64_Shdr), end_);

@@ -9,6 +9,8 @@
 #include <string>
 #include <utility>
 
+#include "base/elf_head.h"
+
 namespace vg::core::dump {
 namespace {
 
@@ -201,19 +203,10 @@ Bytes symbolsOf(Bytes& strings, const char* kernel, uint64_t size) {
 }
 
 Elf64_Ehdr headOf(unsigned capability) {
-  Elf64_Ehdr head{};
-  std::memcpy(head.e_ident, ELFMAG, SELFMAG);
-  head.e_ident[EI_CLASS] = ELFCLASS64;
-  head.e_ident[EI_DATA] = ELFDATA2LSB;
-  head.e_ident[EI_VERSION] = EV_CURRENT;
+  Elf64_Ehdr head = elfHead(ET_EXEC, kElfMachineGpu);
   head.e_ident[EI_OSABI] = 0x41;
   head.e_ident[EI_ABIVERSION] = 8;
-  head.e_type = ET_EXEC;
-  head.e_machine = 190;  // EM_CUDA
-  head.e_version = EV_CURRENT;
   head.e_flags = 0x0a000004 | capability << 8;
-  head.e_ehsize = sizeof head;
-  head.e_shentsize = sizeof(Elf64_Shdr);
   head.e_shstrndx = kNames;
   return head;
 }

@@ -55,28 +55,16 @@ bool choose(const Instruction& i, const Row<Value> (&rows)[kCount], To& to) {
   return false;
 }
 
-bool isCube(TextureGeometry geometry) {
-  return geometry == TextureGeometry::Cube || geometry == TextureGeometry::CubeLayers;
-}
-
 // Axes that gradients and offsets have, as elements of their vectors: three are written as four.
-uint32_t axesOf(TextureGeometry geometry) {
-  switch (geometry) {
-    case TextureGeometry::Line:
-    case TextureGeometry::LineLayers:
-      return 1;
-    case TextureGeometry::Plane:
-    case TextureGeometry::PlaneLayers:
-      return 2;
-    default:
-      return 4;
-  }
+uint32_t elementsOf(TextureGeometry geometry) {
+  const int axes = axesOf(geometry);
+  return axes == 3 ? 4 : static_cast<uint32_t>(axes);
 }
 
 // Coordinates, the layer among them.
 uint32_t coordinatesOf(TextureGeometry geometry) {
   if (geometry == TextureGeometry::LineLayers) return 2;
-  return geometry == TextureGeometry::PlaneLayers ? 4 : axesOf(geometry);
+  return geometry == TextureGeometry::PlaneLayers ? 4 : elementsOf(geometry);
 }
 
 // Reads the operands from left to right and gives each its slots.
@@ -155,7 +143,7 @@ bool fillsResults(const Instruction& i, const Function& f) {
 bool trailing(Operands& operands, TextureForm& form) {
   if (operands.any() && operands.peek().kind == Operand::Kind::Vector) {
     form.flags |= kOffsets;
-    if (isCube(form.geometry) || !operands.take(kTextureOffset, 4, axesOf(form.geometry))) return false;
+    if (isCube(form.geometry) || !operands.take(kTextureOffset, 4, elementsOf(form.geometry))) return false;
   }
   const bool compares = form.geometry != TextureGeometry::Box && !form.has(kWholeCoordinates);
   if (operands.any() && compares && !operands.take(kTextureExtra)) return false;
@@ -184,7 +172,7 @@ bool sampleForm(const Instruction& i, Operands& operands, TextureForm& form) {
     if (!operands.take(kTextureLevel)) return false;
   } else if (i.has(Mod::Grad)) {
     form.levels = TextureLevels::Gradients;
-    const uint32_t most = axesOf(form.geometry), least = isCube(form.geometry) ? 1 : most;
+    const uint32_t most = elementsOf(form.geometry), least = isCube(form.geometry) ? 1 : most;
     if (!operands.take(kTextureGradientX, most, least) || !operands.take(kTextureGradientY, most, least)) return false;
   }
   form.operation = TextureOperation::Sample;
@@ -195,7 +183,8 @@ bool gatherForm(const Instruction& i, Operands& operands, TextureForm& form) {
   form.operation = TextureOperation::Gather;
   if (i.types[1] != Type::F32) return false;
   return choose(i, kGeometries, form.geometry) && choose(i, kChannels, form.detail) &&
-         (isCube(form.geometry) || axesOf(form.geometry) == 2) && places(operands, form) && trailing(operands, form);
+         (isCube(form.geometry) || elementsOf(form.geometry) == 2) && places(operands, form) &&
+         trailing(operands, form);
 }
 
 // Sizes are those of a level too; of surfaces nothing is asked that only samplers and levels have.

@@ -14,6 +14,25 @@ namespace vg::ptx {
 
 enum class TextureOperation : uint8_t { Sample, Gather, Query, Load, Store, StoreFormatted, Reduce, IsType };
 enum class TextureGeometry : uint8_t { Line, Plane, Box, LineLayers, PlaneLayers, Cube, CubeLayers };
+constexpr bool isLayered(TextureGeometry geometry) {
+  return geometry == TextureGeometry::LineLayers || geometry == TextureGeometry::PlaneLayers ||
+         geometry == TextureGeometry::CubeLayers;
+}
+constexpr bool isCube(TextureGeometry geometry) {
+  return geometry == TextureGeometry::Cube || geometry == TextureGeometry::CubeLayers;
+}
+constexpr int axesOf(TextureGeometry geometry) {
+  switch (geometry) {
+    case TextureGeometry::Line:
+    case TextureGeometry::LineLayers:
+      return 1;
+    case TextureGeometry::Plane:
+    case TextureGeometry::PlaneLayers:
+      return 2;
+    default:
+      return 3;
+  }
+}
 enum class TextureLevels : uint8_t { Base, Given, Gradients };
 enum class TextureEdge : uint8_t { Trap, Clamp, Zero };
 enum class SurfaceReduction : uint8_t { Add, Min, Max, And, Or };

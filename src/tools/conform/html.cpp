@@ -1,5 +1,7 @@
 #include "tools/conform/html.h"
 
+#include "base/markup.h"
+
 namespace vg::tools {
 namespace {
 
@@ -60,24 +62,6 @@ search.addEventListener('input', show); only.addEventListener('change', show);
 </script></body></html>
 )";
 
-std::string escaped(const std::string& text) {
-  std::string result;
-  for (char c : text) {
-    if (c == '<') {
-      result += "&lt;";
-    } else if (c == '>') {
-      result += "&gt;";
-    } else if (c == '&') {
-      result += "&amp;";
-    } else if (c == '"') {
-      result += "&quot;";
-    } else {
-      result += c;
-    }
-  }
-  return result;
-}
-
 std::string number(size_t value) { return std::to_string(value); }
 
 std::string bar(size_t pass, size_t differ, size_t all) {
@@ -96,8 +80,8 @@ std::string side(const char* role, const ConformRecord& record) {
     passed += test.result == "pass";
     bad += test.bad();
   }
-  return "<div class=\"side\"><span>" + std::string(role) + "</span><b>" + escaped(record.device) +
-         "</b><span>driver " + escaped(record.driver) + " &middot; " + number(passed) + " tests passed, " +
+  return "<div class=\"side\"><span>" + std::string(role) + "</span><b>" + escapedForMarkup(record.device) +
+         "</b><span>driver " + escapedForMarkup(record.driver) + " &middot; " + number(passed) + " tests passed, " +
          number(bad) + " failed, " + number(record.tests.size() - passed - bad) + " skipped</span></div>";
 }
 
@@ -113,16 +97,17 @@ std::string rule(const RuleReport& report, bool compares) {
   std::string tests, here, there, why;
   for (const Evidence& evidence : report.evidence) {
     const TestResult& test = evidence.here ? *evidence.here : *evidence.there;
-    tests += "<div class=\"name\">" + escaped(test.name) + "</div>";
+    tests += "<div class=\"name\">" + escapedForMarkup(test.name) + "</div>";
     here += "<div>" + result(evidence.here) + "</div>";
     there += "<div>" + result(evidence.there) + "</div>";
     if (evidence.differs() && evidence.here && why.empty()) why = evidence.here->detail;
   }
-  std::string text = escaped(report.rule.text);
+  std::string text = escapedForMarkup(report.rule.text);
   if (!report.driverInstead.empty())
-    text += "<div class=\"note\">The driver differs from the manual: " + escaped(report.driverInstead) + "</div>";
-  if (!why.empty()) text += "<div class=\"why\">" + escaped(why) + "</div>";
-  return "<tr class=\"" + std::string(style) + "\"><td class=\"id\"><code>" + escaped(report.rule.id) +
+    text +=
+        "<div class=\"note\">The driver differs from the manual: " + escapedForMarkup(report.driverInstead) + "</div>";
+  if (!why.empty()) text += "<div class=\"why\">" + escapedForMarkup(why) + "</div>";
+  return "<tr class=\"" + std::string(style) + "\"><td class=\"id\"><code>" + escapedForMarkup(report.rule.id) +
          "</code></td><td>" + text + "</td><td>" + (tests.empty() ? "not tested" : tests) + "</td><td>" + here +
          "</td>" + (compares ? "<td>" + there + "</td>" : "") + "</tr>\n";
 }
@@ -130,9 +115,10 @@ std::string rule(const RuleReport& report, bool compares) {
 std::string function(const FunctionReport& report, bool compares) {
   const size_t all = report.rules.size(), pass = report.count(RuleState::Pass),
                differ = report.count(RuleState::Differs);
-  std::string text = "<details data-name=\"" + escaped(report.name) + "\"" + (differ ? " open" : " class=\"clean\"") +
-                     "><summary><span class=\"name\">" + escaped(report.name) + "</span>" + bar(pass, differ, all) +
-                     "<span class=\"counts\">" + number(pass) + " of " + number(all) +
+  std::string text = "<details data-name=\"" + escapedForMarkup(report.name) + "\"" +
+                     (differ ? " open" : " class=\"clean\"") + "><summary><span class=\"name\">" +
+                     escapedForMarkup(report.name) + "</span>" + bar(pass, differ, all) + "<span class=\"counts\">" +
+                     number(pass) + " of " + number(all) +
                      (differ ? " &middot; <em>" + number(differ) + " differ</em>" : "") + "</span></summary>" +
                      "<div class=\"scroll\"><table><thead><tr><th>rule</th><th>what it says</th><th>tests</th>" +
                      "<th>here</th>" + (compares ? "<th>record</th>" : "") + "</tr></thead><tbody>\n";

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <vector>
 
+#include "base/markup.h"
 #include "base/plain_names.h"
 
 namespace vg::tools::cover {
@@ -33,31 +34,10 @@ tr.hit .t { background: var(--hitback); } tr.miss .t { background: var(--missbac
 td.t { width: 100%; }
 </style>)";
 
-std::string escaped(const std::string& text) {
-  std::string out;
-  for (const char c : text) switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
-    }
-  return out;
-}
-
 std::string head(const std::string& title) {
   return "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
          "content=\"width=device-width, initial-scale=1\">\n<title>" +
-         escaped(title) + "</title>" + kStyle + "</head><body>\n";
+         escapedForMarkup(title) + "</title>" + kStyle + "</head><body>\n";
 }
 
 // "87.5 %"; a dash where there is nothing.
@@ -92,8 +72,8 @@ std::string indexPage(const Report& report, const std::vector<std::string>& page
                     "</tr>\n<tr><td><b>all</b></td>" + totalsCells(totalsOf(report)) + "</tr>\n";
   auto page = pages.begin();
   for (const auto& [path, file] : report)
-    out +=
-        "<tr><td><a href=\"" + *page++ + "\">" + escaped(path) + "</a></td>" + totalsCells(totalsOf(file)) + "</tr>\n";
+    out += "<tr><td><a href=\"" + *page++ + "\">" + escapedForMarkup(path) + "</a></td>" + totalsCells(totalsOf(file)) +
+           "</tr>\n";
   return out + "</table>\n<p class=\"soft\">Counts are of lanes: threads of kernels.</p></body></html>\n";
 }
 
@@ -101,7 +81,8 @@ std::string functionTable(const SourceFile& file) {
   std::string out = "<table class=\"functions\"><tr><th>function</th><th>line</th><th>lanes</th></tr>\n";
   for (const auto& [name, function] : file.functions) {
     const std::string line = std::to_string(function.line);
-    out += "<tr>" + cell("", escaped(plainName(name))) + cell("n", "<a href=\"#l" + line + "\">" + line + "</a>") +
+    out += "<tr>" + cell("", escapedForMarkup(plainName(name))) +
+           cell("n", "<a href=\"#l" + line + "\">" + line + "</a>") +
            cell(function.lanes ? "n" : "n missing", std::to_string(function.lanes)) + "</tr>\n";
   }
   return out + "</table>\n";
@@ -131,11 +112,11 @@ std::string sourceRow(const SourceFile& file, uint32_t line, const std::string& 
                           : "miss") +
          "\">" + cell("l", "<a href=\"#l" + number + "\">" + number + "</a>") +
          cell("c", known ? std::to_string(count->second) : "") + cell("b", branchMarks(file, line)) +
-         cell("t", escaped(text)) + "</tr>\n";
+         cell("t", escapedForMarkup(text)) + "</tr>\n";
 }
 
 std::string filePage(const std::string& path, const SourceFile& file) {
-  std::string out = head(path) + "<p><a href=\"index.html\">all files</a></p><h1>" + escaped(path) +
+  std::string out = head(path) + "<p><a href=\"index.html\">all files</a></p><h1>" + escapedForMarkup(path) +
                     "</h1>\n<table class=\"files\"><tr>" + kTotalsHead + "</tr>\n<tr>" + totalsCells(totalsOf(file)) +
                     "</tr></table>\n" + functionTable(file) +
                     "<p class=\"soft\">Line, lanes that ran it, lanes that went each way of its branches.</p>\n"

@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "base/markup.h"
 #include "tools/smi/print.h"
 
 namespace vg::tools::smi_print {
@@ -154,36 +155,15 @@ void printText(const Node& node, int depth) {
   for (const Node& child : node.children) printText(child, depth + 1);
 }
 
-std::string escaped(const std::string& text) {
-  std::string result;
-  for (const char c : text) switch (c) {
-      case '&':
-        result += "&amp;";
-        break;
-      case '<':
-        result += "&lt;";
-        break;
-      case '>':
-        result += "&gt;";
-        break;
-      case '"':
-        result += "&quot;";
-        break;
-      default:
-        result += static_cast<unsigned char>(c) < ' ' ? '?' : c;
-    }
-  return result;
-}
-
 bool holdsElements(const Node& node) { return !node.children.empty() || node.element == "processes"; }
 
 void printXml(const Node& node, int depth) {
   const std::string indent(static_cast<size_t>(depth), '\t');
   std::string attributes;
-  for (const auto& [name, value] : node.extra) attributes += " " + name + "=\"" + escaped(value) + "\"";
+  for (const auto& [name, value] : node.extra) attributes += " " + name + "=\"" + escapedForMarkup(value) + "\"";
   std::printf("%s<%s%s>", indent.c_str(), node.element.c_str(), attributes.c_str());
   if (!holdsElements(node)) {
-    std::printf("%s</%s>\n", escaped(node.value).c_str(), node.element.c_str());
+    std::printf("%s</%s>\n", escapedForMarkup(node.value).c_str(), node.element.c_str());
     return;
   }
   std::puts("");

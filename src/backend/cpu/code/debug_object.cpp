@@ -5,6 +5,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/elf_head.h"
 #include "base/plain_names.h"
 
 namespace vg::backend::cpu {
@@ -251,20 +252,11 @@ class ElfFile {
 
  private:
   Elf64_Ehdr headerOf(uint16_t names, size_t sections) const {
-    Elf64_Ehdr h{};
-    std::memcpy(h.e_ident, ELFMAG, SELFMAG);
-    h.e_ident[EI_CLASS] = ELFCLASS64;
-    h.e_ident[EI_DATA] = ELFDATA2LSB;
-    h.e_ident[EI_VERSION] = EV_CURRENT;
-    h.e_type = ET_EXEC;
-    h.e_machine = EM_X86_64;
-    h.e_version = EV_CURRENT;
+    Elf64_Ehdr h = elfHead(ET_EXEC, EM_X86_64);
     h.e_phoff = sizeof(Elf64_Ehdr);
     h.e_shoff = sections;
-    h.e_ehsize = sizeof(Elf64_Ehdr);
     h.e_phentsize = sizeof(Elf64_Phdr);
     h.e_phnum = 1;
-    h.e_shentsize = sizeof(Elf64_Shdr);
     h.e_shnum = static_cast<uint16_t>(sections_.size());
     h.e_shstrndx = names;
     return h;

@@ -30,26 +30,6 @@ class TextureLane {
   uint64_t* const first_;
 };
 
-inline bool isLayered(TextureGeometry geometry) {
-  return geometry == TextureGeometry::LineLayers || geometry == TextureGeometry::PlaneLayers ||
-         geometry == TextureGeometry::CubeLayers;
-}
-inline bool isCube(TextureGeometry geometry) {
-  return geometry == TextureGeometry::Cube || geometry == TextureGeometry::CubeLayers;
-}
-inline int axesOf(TextureGeometry geometry) {
-  switch (geometry) {
-    case TextureGeometry::Line:
-    case TextureGeometry::LineLayers:
-      return 1;
-    case TextureGeometry::Plane:
-    case TextureGeometry::PlaneLayers:
-      return 2;
-    default:
-      return 3;
-  }
-}
-
 inline bool reads(const TextureForm& form) {
   return form.operation == TextureOperation::Sample || form.operation == TextureOperation::Gather;
 }
