@@ -1,2 +1,2 @@
 # Handlers of these tests leave by siglongjmp; the thread sanitizer of GCC 13 takes all that follows for a handler's.
-set_tests_properties(unit.backend_cpu PROPERTIES ENVIRONMENT TSAN_OPTIONS=report_signal_unsafe=0)
+set(unit_properties ENVIRONMENT TSAN_OPTIONS=report_signal_unsafe=0)

@@ -2,7 +2,7 @@
 include(nvcc)
 
 if(VERDIGRIS_SANITIZE MATCHES "address")
-  set_tests_properties(unit.cubin PROPERTIES ENVIRONMENT
+  set(unit_properties ENVIRONMENT
                        "LSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tests/unit/cubin/leaks.txt:print_suppressions=0")
 endif()
 
