@@ -24,7 +24,7 @@ constexpr uint32_t kGranule = 128, kWord = 4, kWords = kGranule / kWord;
 constexpr uint64_t kPage = 64 << 10;
 constexpr size_t kSlab = 256 << 10;
 constexpr uint8_t kOneThread = 31;  // a shift by which all words are of the first thread
-constexpr size_t kEntries = 4;      // of a granule
+constexpr size_t kEntries = 8;      // of a granule: what a stencil leaves in blocks of 16 x 16
 
 // An access of the words from..end of a granule: the thread of word k is that of `first` and (k - from) >> shift.
 struct Entry {
@@ -262,6 +262,7 @@ class Touch {
   bool entryMeets(const Entry& earlier, const Entry& now) {
     if (!earlier.meets(now) || !(earlier.writes || now.writes) || over(earlier.first) || earlier.alike(now))
       return false;
+    if (party_.orderedWhole(earlier.first.id())) return false;
     for (uint32_t k = std::max(earlier.from, now.from); k < std::min(earlier.end, now.end); ++k)
       if (meets(earlier.of(k), earlier.where, now.of(k), start_ + k * kWord, earlier.writes)) return true;
     return false;
@@ -330,7 +331,18 @@ class Touch {
       several |= first && there != first;
       first = there;
     }
-    return several || own > 1 || put(all, now);  // two readers are enough, where they can be of different warps
+    if (several || own > 1 || put(all, now))
+      return true;  // two readers are enough, of different warps where they can be
+    Entry* const old = superfluous(all);
+    if (old) *old = now;
+    return old;
+  }
+  // A reader that is over and whose words another one has read, too.
+  Entry* superfluous(Entry (&all)[kEntries]) const {
+    for (Entry& old : all)
+      for (const Entry& other : all)
+        if (&old != &other && !old.writes && !other.writes && over(old.first) && other.covers(old)) return &old;
+    return nullptr;
   }
   static uint64_t place(Who who) { return who.id() << Who::kThreadBits | who.thread() / ptx::kWarpSize; }
   // Makes one entry of two where lanes are alike.

@@ -62,6 +62,8 @@ class Party {
     return earlier.id() <= horizon_ || earlier.sameThread(now) || (earlier.id() == id_ && earlier.clock() < floor_);
   }
   virtual bool ordered(Who earlier, uint32_t thread) const = 0;
+  // Whether all that a block or copy did is ordered before all that this one does; false: look closer.
+  virtual bool orderedWhole(uint64_t) const { return false; }
 
  protected:
   ~Party() = default;

@@ -184,8 +184,12 @@ void GlobalRaces::pass(const ptx::Access& access, uint32_t thread) {
 bool GlobalRaces::ordered(Who earlier, uint32_t thread) const {
   if (earlier.id() == id()) return clocks_->orderedSinceBegin(earlier.thread(), earlier.clock(), thread);
   if (knowledge_.orders(earlier.id(), earlier.thread(), earlier.clock(), thread, *clocks_)) return true;
-  if (work_->holds(earlier.id())) return false;
-  if (!other_ || !other_->holds(earlier.id())) other_ = order::find(earlier.id());
+  return orderedWhole(earlier.id());
+}
+
+bool GlobalRaces::orderedWhole(uint64_t id) const {
+  if (work_->holds(id)) return false;
+  if (!other_ || !other_->holds(id)) other_ = order::find(id);
   return !other_ || order::ordered(*other_, *work_);
 }
 

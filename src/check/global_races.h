@@ -33,6 +33,7 @@ class GlobalRaces final : public global_memory::Party {
   void pass(const ptx::Access& access, uint32_t thread);
 
   bool ordered(global_memory::Who earlier, uint32_t thread) const override;
+  bool orderedWhole(uint64_t id) const override;
   // What a block's kernel is part of; null: not known any more.
   const ptx::Module* moduleOf(global_memory::Who who) const;
   // Whether the memory was freed, in the order of a stream, before this work.

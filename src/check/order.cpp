@@ -73,7 +73,7 @@ struct State {
     line.settled = std::max(line.settled, dropped);
     for (; line.settled - dropped < works.size(); ++line.settled) {
       const Work& work = *works[line.settled - dropped];
-      if (at(line.knows, work.line) < work.number) return work.first - 1;
+      if (!work.anywhere && at(line.knows, work.line) < work.number) return work.first - 1;
     }
     return nextId - 1;
   }
