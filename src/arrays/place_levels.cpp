@@ -112,17 +112,23 @@ void makeTiled(Layout& layout) {
   if (layout.firstTailLevel < layout.levels.size()) placeTails(layout);
 }
 
-// In blocks of this size, which the texture units clamp for levels that are smaller.
+// In blocks of so many rows of gobs and slices, as powers of two.
 copy::Tiling tilingOf(const Level& level, const Layout& layout, unsigned blockRows, unsigned blockSlices) {
-  const auto blocksFor = [](size_t count) { return static_cast<unsigned>(std::countr_zero(std::bit_ceil(count))); };
-  const size_t gobs = (level.rows + copy::Tiling::kGobRows - 1) / copy::Tiling::kGobRows;
   copy::Tiling tiling;
   tiling.rowBytes = static_cast<uint32_t>(level.rowBytes);
   tiling.rows = static_cast<uint32_t>(level.rows);
   tiling.slices = layered(layout.kind) ? 1 : static_cast<uint32_t>(level.slices);
-  tiling.blockRows = static_cast<uint8_t>(std::min(blockRows, blocksFor(gobs)));
-  tiling.blockSlices = static_cast<uint8_t>(std::min(blockSlices, blocksFor(tiling.slices)));
+  tiling.blockRows = static_cast<uint8_t>(blockRows);
+  tiling.blockSlices = static_cast<uint8_t>(blockSlices);
   return tiling;
+}
+
+// The same in blocks that the texture units clamp for levels that are smaller.
+copy::Tiling clampedTilingOf(const Level& level, const Layout& layout, unsigned blockRows, unsigned blockSlices) {
+  const auto blocksFor = [](size_t count) { return static_cast<unsigned>(std::countr_zero(std::bit_ceil(count))); };
+  const size_t gobs = (level.rows + copy::Tiling::kGobRows - 1) / copy::Tiling::kGobRows;
+  const size_t slices = layered(layout.kind) ? 1 : level.slices;
+  return tilingOf(level, layout, std::min(blockRows, blocksFor(gobs)), std::min(blockSlices, blocksFor(slices)));
 }
 
 // Layers begin with whole blocks of the first level, or tiles.
@@ -144,12 +150,9 @@ void makeBlockLinear(Layout& layout) {
   size_t layer = 0;
   for (Level& level : layout.levels) {
     const BlockExtent block = blockOf(level, layout);
-    copy::Tiling tiling;
-    tiling.rowBytes = static_cast<uint32_t>(level.rowBytes);
-    tiling.rows = static_cast<uint32_t>(level.rows);
-    tiling.slices = layered(layout.kind) ? 1 : static_cast<uint32_t>(level.slices);
-    tiling.blockRows = static_cast<uint8_t>(std::countr_zero(block.rows / copy::Tiling::kGobRows));
-    tiling.blockSlices = static_cast<uint8_t>(std::countr_zero(block.slices));
+    const copy::Tiling tiling =
+        tilingOf(level, layout, static_cast<unsigned>(std::countr_zero(block.rows / copy::Tiling::kGobRows)),
+                 static_cast<unsigned>(std::countr_zero(block.slices)));
     level.offset = layer;
     layer += tiling.bytes();
     tilings.push_back(tiling);
@@ -174,7 +177,7 @@ void makeBlockLinearTiles(Layout& layout) {
   std::vector<copy::Tiling> tilings;
   size_t layer = 0;
   for (Level& level : layout.levels) {
-    copy::Tiling tiling = tilingOf(level, layout, blockRows, blockSlices);
+    copy::Tiling tiling = clampedTilingOf(level, layout, blockRows, blockSlices);
     level.offset = layer;
     if (tilings.size() == layout.firstTailLevel && !smallerThanTile(level.extent, layout.tile, layout.kind)) {
       placeTiled(level, layout, layer);

@@ -217,6 +217,14 @@ bool sameEdges(const std::vector<Dependency>& a, const std::vector<Dependency>& 
          });
 }
 
+// Of the node that is captured behind this tail.
+Result<std::vector<Dependency>> dependenciesOf(const Tail& tail, Order order) {
+  VG_TRY(std::vector<Dependency> dependencies,
+         graphs::dependencies(tail.nodes.data(), tail.edges.data(), tail.nodes.size()));
+  if (order == Order::Programmatic) makeProgrammatic(dependencies);
+  return dependencies;
+}
+
 bool ownsMemory(const NodeParams& params) {
   return std::holds_alternative<MemAllocNode>(params) || std::holds_alternative<work::Free>(params);
 }
@@ -235,9 +243,7 @@ CUresult meetLocked(StreamCapture& state, const Describe& describe, Order order,
   const graphs::Lock lock;
   state.tail.prepare();
   VG_TRY(Graph & graph, graphs::find(capture.graph));
-  VG_TRY(std::vector<Dependency> dependencies,
-         graphs::dependencies(state.tail.nodes.data(), state.tail.edges.data(), state.tail.nodes.size()));
-  if (order == Order::Programmatic) makeProgrammatic(dependencies);
+  VG_TRY(std::vector<Dependency> dependencies, dependenciesOf(state.tail, order));
   if (capture.met == capture.expected.size()) return mismatch(capture, "there is none");
   Result<GraphNode&> found = graphs::findNode(capture.expected[capture.met]);
   if (!found) return mismatch(capture, "it is not there any more");
@@ -276,9 +282,7 @@ CUresult addLocked(StreamCapture& state, const Describe& describe, Order order) 
   const graphs::Lock lock;
   state.tail.prepare();
   VG_TRY(Graph & graph, graphs::find(state.capture->graph));
-  VG_TRY(std::vector<Dependency> dependencies,
-         graphs::dependencies(state.tail.nodes.data(), state.tail.edges.data(), state.tail.nodes.size()));
-  if (order == Order::Programmatic) makeProgrammatic(dependencies);
+  VG_TRY(std::vector<Dependency> dependencies, dependenciesOf(state.tail, order));
   VG_TRY(NodeParams params, describe(graph, dependencies));
   VG_TRY(GraphNode & node, graph.add(std::move(params), dependencies));
   state.tail.set(node.handle());

@@ -126,24 +126,26 @@ static CUresult checkTarget(Context& context, DeviceCode& code, JitOptions& opti
               device.traits().computeCapability);
 }
 
-Result<Module&> load(Context& context, const void* image, JitOptions& options) {
-  VG_TRY(images::Selected selected,
-         images::select(image, images::kUnknownSize, selectOptions(context.device().backend(), &options.errorLog())));
+// `name` of the module; null: the next of those that have none.
+static Result<Module&> loadSelected(Context& context, images::Selected selected, const std::string* name,
+                                    JitOptions& options) {
   for (std::string& text : selected.ptx) options.limitRegisters(text);
   const bool isText = !selected.ptx.empty();
   DeviceCode code(std::move(selected));
   if (isText) VG_CHECK(checkTarget(context, code, options));
-  return instantiate(context, nullptr, code, nextName(), options.loadOptions());
+  return instantiate(context, nullptr, code, name ? *name : nextName(), options.loadOptions());
+}
+
+Result<Module&> load(Context& context, const void* image, JitOptions& options) {
+  VG_TRY(images::Selected selected,
+         images::select(image, images::kUnknownSize, selectOptions(context.device().backend(), &options.errorLog())));
+  return loadSelected(context, std::move(selected), nullptr, options);
 }
 
 Result<Module&> loadFile(Context& context, const std::string& path, JitOptions& options) {
   VG_TRY(images::Selected selected,
          images::selectFile(path, selectOptions(context.device().backend(), &options.errorLog())));
-  for (std::string& text : selected.ptx) options.limitRegisters(text);
-  const bool isText = !selected.ptx.empty();
-  DeviceCode code(std::move(selected));
-  if (isText) VG_CHECK(checkTarget(context, code, options));
-  return instantiate(context, nullptr, code, path, options.loadOptions());
+  return loadSelected(context, std::move(selected), &path, options);
 }
 
 Result<Module&> find(CUmodule handle) {

@@ -85,14 +85,18 @@ std::string_view Lexer::operandName() {
   return {name.data(), static_cast<size_t>(at_ - name.data())};
 }
 
+// What stands behind a dot: names joined by "::".
+void Lexer::skipDotWord() {
+  while (at_ < end_ && (is(*at_, kNameBit) || (*at_ == ':' && raw(1) == ':' && isNameCharacter(raw(2)))))
+    at_ += *at_ == ':' ? 2 : 1;
+}
+
 std::string_view Lexer::mnemonic() {
   std::string_view name = identifier();
   if (name.empty()) return name;
   while (raw() == '.' && isNameCharacter(raw(1))) {
     ++at_;
-    while (at_ < end_ && (is(*at_, kNameBit) || (*at_ == ':' && raw(1) == ':' && isNameCharacter(raw(2))))) {
-      at_ += *at_ == ':' ? 2 : 1;
-    }
+    skipDotWord();
   }
   return {name.data(), static_cast<size_t>(at_ - name.data())};
 }
@@ -100,9 +104,7 @@ std::string_view Lexer::mnemonic() {
 std::string_view Lexer::dotWord() {
   if (peek() != '.' || !isNameCharacter(raw(1))) return {};
   const char* const start = ++at_;
-  while (at_ < end_ && (is(*at_, kNameBit) || (*at_ == ':' && raw(1) == ':' && isNameCharacter(raw(2))))) {
-    at_ += *at_ == ':' ? 2 : 1;
-  }
+  skipDotWord();
   return {start, static_cast<size_t>(at_ - start)};
 }
 

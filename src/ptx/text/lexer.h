@@ -54,6 +54,7 @@ class Lexer {
 
  private:
   void skipSpace();
+  void skipDotWord();
   bool isLineMarker() const;
   void skipComment();
 

@@ -6,6 +6,7 @@
 
 #include "backend/cpu/code/kernel.h"
 #include "backend/kernel_print.h"
+#include "backend/names.h"
 #include "base/log.h"
 #include "check/check.h"
 #include "copy/watch.h"
@@ -36,31 +37,19 @@ class CpuImage final : public Image {
     return found->second.get();
   }
   Result<Global> global(const std::string& name) override {
-    if (program_) {
-      const std::vector<ptx::Variable>& variables = program_->module().variables;
-      for (size_t i = 0; i < variables.size(); ++i)
-        if (variables[i].name == name && family_.addresses[i]) {
-          if (!opaque(variables[i])) return Global{family_.addresses[i], variables[i].size};
-          return fail(CUDA_ERROR_INVALID_VALUE, "%s is a texture, surface or sampler reference", name.c_str());
-        }
-    }
+    const auto [variable, address] = placed([&](const ptx::Variable& one) { return one.name == name; });
+    if (variable && !opaque(*variable)) return Global{address, variable->size};
+    if (variable) return fail(CUDA_ERROR_INVALID_VALUE, "%s is a texture, surface or sampler reference", name.c_str());
     return fail(CUDA_ERROR_NOT_FOUND, "%s: no variable %s", source_.name.c_str(), name.c_str());
   }
   Result<Global> reference(Reference kind, const std::string& name) override {
     const ptx::Type type = kind == Reference::Texture ? ptx::Type::TexRef : ptx::Type::SurfRef;
-    if (program_) {
-      const std::vector<ptx::Variable>& variables = program_->module().variables;
-      for (size_t i = 0; i < variables.size(); ++i)
-        if (variables[i].name == name && variables[i].type == type && family_.addresses[i])
-          return Global{family_.addresses[i], variables[i].size};
-    }
+    const auto [variable, address] =
+        placed([&](const ptx::Variable& one) { return one.name == name && one.type == type; });
+    if (variable) return Global{address, variable->size};
     return fail(CUDA_ERROR_NOT_FOUND, "%s: no %s reference %s", source_.name.c_str(), ptx::nameOf(type), name.c_str());
   }
-  std::vector<std::string> kernelNames() const override {
-    std::vector<std::string> names;
-    for (const auto& [name, kernel] : kernels_) names.push_back(name);
-    return names;
-  }
+  std::vector<std::string> kernelNames() const override { return namesOf(kernels_); }
 
  private:
   // What the image needs of its source later; the texts live in the program.
@@ -75,6 +64,15 @@ class CpuImage final : public Image {
     kept.memoryOwner = source.memoryOwner;
     kept.limits = source.limits;
     return kept;
+  }
+  // The first variable that has an address and for which is(variable) holds; null, 0.
+  template <class Is>
+  std::pair<const ptx::Variable*, CUdeviceptr> placed(Is is) const {
+    if (!program_) return {};
+    const std::vector<ptx::Variable>& variables = program_->module().variables;
+    for (size_t i = 0; i < variables.size(); ++i)
+      if (is(variables[i]) && family_.addresses[i]) return {&variables[i], family_.addresses[i]};
+    return {};
   }
   static bool opaque(const ptx::Variable& variable) {
     return variable.type == ptx::Type::TexRef || variable.type == ptx::Type::SamplerRef ||

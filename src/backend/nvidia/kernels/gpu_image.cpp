@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 
+#include "backend/names.h"
 #include "backend/nvidia/kernels/device_calls.h"
 #include "backend/nvidia/kernels/gpu_kernel.h"
 #include "backend/nvidia/kernels/gpu_parts.h"
@@ -40,11 +41,7 @@ class GpuImage final : public Image {
     return fail(CUDA_ERROR_NOT_FOUND, "%s: no variable %s", name_.c_str(), name.c_str());
   }
   Result<Global> reference(Reference kind, const std::string& name) override { return textures_.find(kind, name); }
-  std::vector<std::string> kernelNames() const override {
-    std::vector<std::string> names;
-    for (const auto& [name, kernel] : kernels_) names.push_back(name);
-    return names;
-  }
+  std::vector<std::string> kernelNames() const override { return namesOf(kernels_); }
 
  private:
   CUresult useDeviceRuntime(const ImageSource& source);
