@@ -1,5 +1,6 @@
 #include "core/contexts/context_events.h"
 
+#include "check/order.h"
 #include "core/contexts/context.h"
 #include "core/streams/capture_sink.h"
 #include "core/streams/event.h"
@@ -43,6 +44,8 @@ CUresult waitContext(StreamSet& set, Event& event) {
   if (event.captured()) return capture::refuse(event);
   const Point point = event.point();
   VG_CHECK(context.state());
+  // More than the event has seen, but never less: which streams it stands for was not kept.
+  if (check::order::on()) check::order::hostWaitedForAll();
   if (point.done()) return CUDA_SUCCESS;
   VG_CHECK(waitIn(set, point));
   if (set.green) return CUDA_SUCCESS;
