@@ -9,6 +9,7 @@ namespace vg::backend {
 template <class Map>
 std::vector<std::string> namesOf(const Map& byName) {
   std::vector<std::string> names;
+  names.reserve(byName.size());
   for (const auto& entry : byName) names.push_back(entry.first);
   return names;
 }

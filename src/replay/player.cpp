@@ -454,7 +454,7 @@ void Player::hostMemory(Decoder& from) {
       differs(kNoCall, "host memory at %#llx, %zu bytes%s", static_cast<unsigned long long>(address), bytes.size(),
               firstDifference(bytes, present).c_str());
   }
-  if (change != record::Change::ByEither || !changedHere) std::memcpy(now, bytes.data(), bytes.size());
+  if (change != record::Change::ByEither || !changedHere) bytes.copy(now, bytes.size());
 }
 
 void Player::copyDone(Decoder& from) {

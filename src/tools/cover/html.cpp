@@ -77,12 +77,13 @@ std::string indexPage(const Report& report, const std::vector<std::string>& page
   return out + "</table>\n<p class=\"soft\">Counts are of lanes: threads of kernels.</p></body></html>\n";
 }
 
+std::string linkTo(const std::string& line) { return "<a href=\"#l" + line + "\">" + line + "</a>"; }
+
 std::string functionTable(const SourceFile& file) {
   std::string out = "<table class=\"functions\"><tr><th>function</th><th>line</th><th>lanes</th></tr>\n";
   for (const auto& [name, function] : file.functions) {
     const std::string line = std::to_string(function.line);
-    out += "<tr>" + cell("", escapedForMarkup(plainName(name))) +
-           cell("n", "<a href=\"#l" + line + "\">" + line + "</a>") +
+    out += "<tr>" + cell("", escapedForMarkup(plainName(name))) + cell("n", linkTo(line)) +
            cell(function.lanes ? "n" : "n missing", std::to_string(function.lanes)) + "</tr>\n";
   }
   return out + "</table>\n";
