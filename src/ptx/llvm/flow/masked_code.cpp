@@ -4,6 +4,7 @@
 
 #include "ptx/llvm/ir/control_flow.h"
 #include "ptx/llvm/ir/ptx_facts.h"
+#include "ptx/text/opcodes.h"
 
 namespace vg::ptx::gen {
 
@@ -28,13 +29,13 @@ void MaskedCode::takeMask(const CopyKey& key) {
   masks_.storeMask(slot, masks_.constantMask(0));
 }
 
-// Whether lanes that come to a block one after another go on from there together: it begins with an instruction in
-// which all of the warp meet.
+// Whether lanes that come to a block one after another go on from there together: it begins with a barrier of the
+// block, which counts whole warps. Lanes that meet in their warp alone may be those that lanes in loops wait for.
 bool MaskedCode::gathers(BlockId block) const {
   const Block& b = program_.blocks[block];
   if (!b.takesTurns || b.instructions.empty()) return false;
   const Instruction& first = program_.instructions[b.instructions.front()];
-  return lanesMeetAt(*first.ast, *first.function);
+  return isBlockBarrier(*first.ast) && !isPause(first) && lanesMeetAt(*first.ast, *first.function);
 }
 
 // The lanes of a region that takes turns which wait in its loops.
@@ -162,7 +163,7 @@ void MaskedCode::emitTail(const CopyKey& key, BB* tail) {
 }
 
 // Lanes that wait in a region go through it once more, after all others have come as far as they can: to its end, or to
-// where all of the warp meet.
+// a barrier of the block.
 void MaskedCode::emitTurns(Version v, uint32_t id) {
   const Component& component = program_.components[id];
   Mask left = waiting(v, id);
