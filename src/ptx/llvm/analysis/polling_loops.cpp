@@ -81,7 +81,7 @@ class PollFinder {
     forEachSource(condition, loop, true, [&](const Value& v, ValueId) {
       if (v.kind != Value::Result || !program_.inLoop(v.block, loop)) return;
       const Instruction& i = program_.instructions[v.instruction];
-      if (readsSharedState(*i.ast)) reads.push_back(&i);
+      if (asksOthers(i)) reads.push_back(&i);
       fromStack |= mayBeOnStack(i, Op::Ld);
     });
     for (const Instruction* read : reads) {
@@ -100,6 +100,9 @@ class PollFinder {
     return found;
   }
 
+  // Whether an instruction asks what others have written. Where lanes are held they ask, too, but their loop is known.
+  static bool asksOthers(const Instruction& i) { return readsSharedState(*i.ast) && !isHold(*i.ast); }
+
   // Code that is not optimized keeps its variables on the lane's stack.
   bool mayBeOnStack(const Instruction& i, Op op) const {
     return i.ast->op == op && program_.localSize > 0 && (i.ast->space == Space::Local || i.ast->space == Space::None);
@@ -112,7 +115,7 @@ class PollFinder {
     for (BlockId b : program_.loops[loop].blocks)
       for (uint32_t n : program_.blocks[b].instructions) {
         const Instruction& i = program_.instructions[n];
-        if (readsSharedState(*i.ast)) read = &i;
+        if (asksOthers(i)) read = &i;
         keeps |= mayBeOnStack(i, Op::St);
       }
     return keeps ? read : nullptr;
