@@ -344,10 +344,12 @@ void compile(Job& job) {
     job.status = CUDA_ERROR_NOT_FOUND;
     return;
   }
-  const EmitOptions options = optionsOf(request);
+  EmitOptions options = optionsOf(request);
   const std::string prefix = dumpPrefixOf(request, options);
   if (!prefix.empty()) std::ofstream(prefix + ".ptx") << request.texts[0];
   Program program = analyse(module, entry, root, options, request.mayBeQuick);
+  // LLVM's allocator of registers ends the process over such code where lanes take turns.
+  if (lanesTakeTurns(program)) options.testsOwn = false;
   job.clock.end(CompilePhase::Analyse);
   if (!prefix.empty()) std::ofstream(prefix + ".ir") << describe(program);
   KernelBlob blob = makeCode(job, program, options, prefix);
