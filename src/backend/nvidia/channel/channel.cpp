@@ -59,8 +59,8 @@ uint64_t Channel::addressOf(Word word) const { return endAddress_ + behindEnd(wo
 void Channel::followGoAhead(Push& push, uint64_t submission) const {
   host::acquire(push, {addressOf(Word::GoAhead), submission}, meanwhile_);
 }
-void Channel::followCount(Push& push, uint32_t count) const {
-  host::acquireCount(push, addressOf(Word::Count), count, meanwhile_);
+void Channel::followCount(Push& push, uint64_t address, uint32_t count) const {
+  host::acquireCount(push, address, count, meanwhile_);
 }
 
 void Channel::follow(Push& push, std::span<const Submission> others) const {

@@ -76,9 +76,9 @@ class Channel {
   // begin before it has ended; and one of 32 bits in which work counts itself that ends in any order.
   enum class Word { Steps, GoAhead, Count };
   uint64_t addressOf(Word word) const;
-  // The channel waits for a go-ahead, and for a count.
+  // The channel waits for a go-ahead, and for a count at any address.
   void followGoAhead(Push& push, uint64_t submission) const;
-  void followCount(Push& push, uint32_t count) const;
+  void followCount(Push& push, uint64_t address, uint32_t count) const;
   // What is there: read from the device, which takes its time. Any thread.
   uint64_t stepsDone() const { return *steps_; }
   // Any thread.

@@ -190,7 +190,7 @@ Result<ComputeChannel::Sent> ComputeChannel::sendSideBySide(Push& push, std::spa
     VG_TRY(push, channel_.begin());
   }
   counted_ += static_cast<uint32_t>(count);
-  channel_.followCount(push, counted_);
+  channel_.followCount(push, channel_.addressOf(Channel::Word::Count), counted_);
   lastGrid_ = 0;
   return Sent{{&channel_, channel_.submitEnded(push)}, count, 0};
 }
@@ -200,7 +200,7 @@ Result<Submission> ComputeChannel::launch(PreparedGrids& grids, std::span<const 
   VG_TRY(Push push, channel_.begin());
   codeIsNew_ |= grids.isNew();
   beginWork(push, after, grids.first());
-  VG_CHECK(grids.send(channel_, push, host::Meanwhile::Stay));
+  VG_CHECK(grids.send(channel_, push));
   lastGrid_ = 0;
   return Submission{&channel_, channel_.submitEnded(push)};
 }

@@ -91,7 +91,7 @@ void PreparedGrids::write(const ComputeFacts& facts, std::span<const Item> items
   }
 }
 
-CUresult PreparedGrids::send(Channel& channel, Push& push, host::Meanwhile meanwhile) {
+CUresult PreparedGrids::send(Channel& channel, Push& push) {
   size_t before = push.used();
   const auto make = [&](size_t words) -> CUresult {
     if (push.used() + words <= before + kWordsOfPart) return CUDA_SUCCESS;
@@ -108,7 +108,7 @@ CUresult PreparedGrids::send(Channel& channel, Push& push, host::Meanwhile meanw
     }
     counted_ += chains;
     VG_CHECK(make(host::kSemaphoreWords));
-    host::acquireCount(push, memory_->address(kCountAt), counted_, meanwhile);
+    channel.followCount(push, memory_->address(kCountAt), counted_);
   }
   return CUDA_SUCCESS;
 }

@@ -32,7 +32,7 @@ class PreparedGrids {
   uint64_t parts() const { return parts_; }
   // Writes a run to `push`, behind what is there, and submits all parts of it but the last one, which is then in
   // `push`.
-  CUresult send(Channel& channel, Push& push, host::Meanwhile meanwhile);
+  CUresult send(Channel& channel, Push& push);
   // Whether the next run is the first: then caches may hold what was at the grids' addresses before.
   bool isNew() const { return !counted_; }
   // The descriptor that a run begins with.
