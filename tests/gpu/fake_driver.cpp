@@ -194,9 +194,7 @@ int FakeDriver::refuseControl(const File& file, unsigned long request, void* arg
     uvm_.refuse(refusal_);
     return 0;
   }
-  const std::optional<size_t> at = statusAt(request);
-  if (!at) return -EIO;
-  std::memcpy(static_cast<std::byte*>(argument) + *at, &refusal_, sizeof refusal_);
+  std::memcpy(static_cast<std::byte*>(argument) + statusAt(request).value(), &refusal_, sizeof refusal_);
   return 1;
 }
 
@@ -278,11 +276,13 @@ int FakeDriver::control(int descriptor, unsigned long command, void* argument) {
   ++calls_;
   const auto file = files_.find(descriptor);
   if (file == files_.end()) return -EBADF;
-  if (!endsSomething(file->second.node == Node::Uvm, command) && refusesNow()) {
+  const bool ofUvm = file->second.node == Node::Uvm;
+  const bool mayFail = (refusal_ & kSystemCall) || ofUvm || statusAt(command);  // a status needs a place
+  if (mayFail && !endsSomething(ofUvm, command) && refusesNow()) {
     const int answer = refuseControl(file->second, command, argument);
     if (answer) return std::min(answer, 0);
   }
-  if (file->second.node == Node::Uvm) return uvm_.control(descriptor, command, argument);
+  if (ofUvm) return uvm_.control(descriptor, command, argument);
   if ((command >> 8 & 0xff) != 'F' || command >> 30 != 3) return -EINVAL;
   return request(file->second, descriptor, command & 0xff, command >> 16 & 0x3fff, argument);
 }

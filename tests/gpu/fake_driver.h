@@ -68,8 +68,8 @@ class FakeDriver final : public backend::nvidia::SystemCalls {
   // The next allocation of this class fails with the status.
   void failNext(uint32_t objectClass, backend::nvidia::Status status);
   // The n-th call from now on, from 1, of those that may be refused fails once: open, mmap and every ioctl that does
-  // not end something. One that has a status of the driver's answers this one, unless it is a system call's; the others
-  // fail as system calls do.
+  // not end something. A status of the driver's is for ioctls that have one; open and mmap fail as system calls do, and
+  // with a system call's error so does every ioctl.
   void refuse(size_t n, backend::nvidia::Status status);
   bool refused() const;  // whether that has happened
   // What a debugger reads of a multiprocessor from now on.
