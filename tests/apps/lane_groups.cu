@@ -1,5 +1,6 @@
 // Lanes of a warp that stand in different branches and loops and meet there by __syncwarp, whose mask names all of them
-// or a group: each must find what the others wrote before the meeting, and nothing of what they write behind it.
+// or a group: each must find what the others wrote before the meeting, and nothing of what they write behind it. Shuffles,
+// votes, matches and reductions with one mask in different branches are one operation of all lanes that it names.
 #include "check.h"
 
 enum class By { Parity, Thirds, First, Nested };             // which branch a lane takes
@@ -95,6 +96,88 @@ __global__ void groups(unsigned given, int* out) {
   atomicAdd(out + 1, wrong);
 }
 
+// --- Operations of lanes in different branches
+
+template <int kBranch, By kBy, Named kNamed>
+__device__ __forceinline__ int operations(unsigned mask, int lane, int count) {
+  const int partner = partnerOf(mask, lane);
+  int wrong = 0;
+  for (int n = 0; n < count; ++n) {
+    const int mine = written(lane, n, kBranch);
+    unsigned odd = 0, alike = 0, sum = 0;
+    for (int other = 0; other < 32; ++other) {
+      if (!(mask >> other & 1)) continue;
+      const int theirs = written(other, n, branchOf<kBy>(other));
+      odd |= (theirs & 1) << other;
+      alike |= unsigned(theirs % 3 == mine % 3) << other;
+      sum += theirs;
+    }
+    const int from = written(partner, n, branchOf<kBy>(partner));
+    wrong += __shfl_sync(mask, mine, partner) != from;
+    wrong += __shfl_sync(mask, 5ll * mine, partner) != 5ll * from;
+    wrong += __ballot_sync(mask, mine & 1) != odd;
+    wrong += (__any_sync(mask, mine & 1) != 0) != (odd != 0);
+    wrong += (__all_sync(mask, mine & 1) != 0) != (odd == mask);
+#if __CUDA_ARCH__ >= 700
+    wrong += __match_any_sync(mask, mine % 3) != alike;
+    wrong += __match_any_sync(mask, (unsigned long long)(mine % 3) << 40) != alike;
+    int same;
+    wrong += __match_all_sync(mask, n, &same) != mask || !same;
+#endif
+#if __CUDA_ARCH__ >= 800
+    wrong += __reduce_add_sync(mask, unsigned(mine)) != sum;
+#endif
+  }
+  return wrong;
+}
+
+template <By kBy, Named kNamed, Loops kLoops>
+__global__ void operate(unsigned given, int* out) {
+  const int lane = threadIdx.x % 32;
+  const unsigned mask = members<kNamed>(given, lane);
+  if (kNamed == Named::Alive && !(mask >> lane & 1)) return;
+  const int count = kLoops == Loops::None ? 1 : kLoops == Loops::Own ? 3 : 1 + lane / 8;
+  int wrong;
+  switch (branchOf<kBy>(lane)) {
+    case 0:
+      wrong = operations<0, kBy, kNamed>(mask, lane, count);
+      break;
+    case 1:
+      wrong = operations<1, kBy, kNamed>(mask, lane, count);
+      break;
+    default:
+      wrong = operations<2, kBy, kNamed>(mask, lane, count);
+  }
+  atomicAdd(out, 1);
+  atomicAdd(out + 1, wrong);
+}
+
+// The source is the same in all lanes of a branch.
+__global__ void shuffleConstants(unsigned mask, int* out) {
+  const int lane = threadIdx.x % 32;
+  int got;
+  if (lane < 16)
+    got = __shfl_sync(mask, 3, 20);
+  else
+    got = __shfl_sync(mask, 4, 9);
+  atomicAdd(out, 1);
+  atomicAdd(out + 1, got != (lane < 16 ? 4 : 3));
+}
+
+// What lies beside a branch goes its own way.
+__global__ void shuffleUpAndMore(unsigned mask, int* out) {
+  const int lane = threadIdx.x % 32;
+  int got = -1;
+  if (lane % 5 == 0) {
+    got = __shfl_up_sync(mask, lane * 3, 1);
+  } else {
+    for (int k = 0; k < lane; ++k) got += k;
+    got = __shfl_up_sync(mask, lane * 3, 1);
+  }
+  atomicAdd(out, 1);
+  atomicAdd(out + 1, got != (lane ? 3 * lane - 3 : 0));
+}
+
 template <class Kernel>
 void expectRight(Kernel kernel, const char* name, unsigned given, int lanes,
                  std::initializer_list<int> sizes = {1, 3}) {
@@ -118,8 +201,16 @@ void checkGroups(const char* name) {
   expectRight(groups<kBy, Named::Alike, kLoops, kWay>, name, ~0u, 32);
 }
 
+template <By kBy, Loops kLoops>
+void checkOperations(const char* name) {
+  expectRight(operate<kBy, Named::Constant, kLoops>, name, ~0u, 32);
+  expectRight(operate<kBy, Named::Given, kLoops>, name, ~0u, 32);
+  expectRight(operate<kBy, Named::Alive, kLoops>, name, 0x77777777u, 24);
+  expectRight(operate<kBy, Named::Eights, kLoops>, name, ~0u, 32);
+  expectRight(operate<kBy, Named::Alike, kLoops>, name, ~0u, 32);
+}
+
 // --- Together with waits for flags and locks
-// ---------------------------------------------------------------------------------------------
 
 // The first eight wait for a flag that one of the others sets, who meet each other before.
 __global__ void flagBehindMeeting(unsigned, int* out) {
@@ -185,6 +276,13 @@ int main() {
   checkGroups<By::Nested, Loops::Own, Way::Called>("nested, in a function");
   expectRight(groups<By::Parity, Named::Eights, Loops::OfGroup, Way::Inlined>, "rounds by group", ~0u, 32);
   expectRight(groups<By::Thirds, Named::Eights, Loops::OfGroup, Way::Called>, "rounds by group, called", ~0u, 32);
+  checkOperations<By::Parity, Loops::None>("operations by parity");
+  checkOperations<By::Thirds, Loops::Own>("operations of three ways, a loop each");
+  checkOperations<By::First, Loops::Own>("operations of one lane and the others");
+  checkOperations<By::Nested, Loops::None>("nested operations");
+  expectRight(operate<By::Thirds, Named::Eights, Loops::OfGroup>, "operations by group", ~0u, 32);
+  expectRight(shuffleConstants, "shuffleConstants", ~0u, 32);
+  expectRight(shuffleUpAndMore, "shuffleUpAndMore", ~0u, 32);
   expectRight(meetingBehindLock, "meetingBehindLock", ~0u, 32, {1});
   expectRight(flagBehindMeeting, "flagBehindMeeting", ~0u, 32, {1});
   return passed();

@@ -60,6 +60,8 @@ class ControlFlow : protected Statements {
   void reduce(const Name& members);
   void match(const Name& members);
   void exchangeInWarp(const Name& members);
+  enum class Mix { Memory, Shuffle, Vote, Reduction, Match, Leader };
+  void mixTogether(const Name& word, const Name& members, const Name& from, const Name& first, Mix way);
   void exchangeApart(const Name& members);
   void exchangeInBlock();
   void reduceInBlock();

@@ -24,7 +24,8 @@ void ControlFlow::meet() {
     case 4:
       return match(those);
     case 5:
-      return shares_ ? chance(50) ? exchangeInWarp(those) : exchangeApart(those) : shuffle(those);
+      if (chance(50)) return exchangeApart(those);
+      return shares_ ? exchangeInWarp(those) : shuffle(those);
     default:
       return line("bar.warp.sync %s;", those.c_str());
   }
@@ -107,28 +108,67 @@ void ControlFlow::exchangeInWarp(const Name& members) {
   line("bar.warp.sync %s;", members.c_str());
 }
 
-// The same where lanes stand in two branches when they meet, perhaps several times.
+// What lanes make of a word together, by one way for all that meet: of the word of lane `from`, the warp's first thread
+// being `first`, or of all words.
+void ControlFlow::mixTogether(const Name& word, const Name& members, const Name& from, const Name& first, Mix way) {
+  const Name got = fresh('r', words_);
+  switch (way) {
+    case Mix::Memory: {
+      const Name mine = sharedWord("words", thread_), thread = fresh('r', words_);
+      line("add.u32 %s, %s, %s;", thread.c_str(), from.c_str(), first.c_str());
+      const Name theirs = sharedWord("words", thread);
+      line("st.shared.u32 [%s], %s;", mine.c_str(), word.c_str());
+      line("bar.warp.sync %s;", members.c_str());
+      line("ld.shared.u32 %s, [%s];", word.c_str(), theirs.c_str());
+      return line("bar.warp.sync %s;", members.c_str());
+    }
+    case Mix::Shuffle:
+      return line("shfl.sync.idx.b32 %s, %s, %s, 31, %s;", word.c_str(), word.c_str(), from.c_str(), members.c_str());
+    case Mix::Vote: {
+      const Name odd = fresh('p', tests_);
+      line("and.b32 %s, %s, 1;", got.c_str(), word.c_str());
+      line("setp.ne.u32 %s, %s, 0;", odd.c_str(), got.c_str());
+      line("vote.sync.ballot.b32 %s, !%s, %s;", got.c_str(), odd.c_str(), members.c_str());
+      break;
+    }
+    case Mix::Reduction:
+      line("redux.sync.add.u32 %s, %s, %s;", got.c_str(), word.c_str(), members.c_str());
+      break;
+    case Mix::Match:
+      line("and.b32 %s, %s, 5;", got.c_str(), word.c_str());
+      line("match.any.sync.b32 %s, %s, %s;", got.c_str(), got.c_str(), members.c_str());
+      break;
+    case Mix::Leader: {
+      const Name leads = fresh('p', tests_);
+      line("elect.sync %s|%s, %s;", got.c_str(), leads.c_str(), members.c_str());
+      line("@%s add.u32 %s, %s, 13;", leads.c_str(), got.c_str(), got.c_str());
+      break;
+    }
+  }
+  line("xor.b32 %s, %s, %s;", word.c_str(), word.c_str(), got.c_str());
+}
+
+// Lanes stand in two branches when they meet, perhaps several times.
 void ControlFlow::exchangeApart(const Name& members) {
-  const Name mine = sharedWord("words", thread_), from = fresh('r', words_), several = fresh('r', words_);
+  const Name from = fresh('r', words_), several = fresh('r', words_), first = fresh('r', words_);
   line("popc.b32 %s, %s;", several.c_str(), members.c_str());
   line("rem.u32 %s, %s, %s;", from.c_str(), lane_.c_str(), several.c_str());
   line("add.u32 %s, %s, 1;", from.c_str(), from.c_str());
   line("fns.b32 %s, %s, 0, %s;", from.c_str(), members.c_str(), from.c_str());
-  line("sub.u32 %s, %s, %s;", several.c_str(), thread_.c_str(), lane_.c_str());
-  line("add.u32 %s, %s, %s;", from.c_str(), from.c_str(), several.c_str());
-  const Name theirs = sharedWord("words", from), side = condition(), got = fresh('r', words_);
-  const Name value = wordRegister(), left = fresh('r', words_), more = fresh('p', tests_);
+  line("sub.u32 %s, %s, %s;", first.c_str(), thread_.c_str(), lane_.c_str());
+  const Name side = condition(), value = wordRegister();
+  const Name got = fresh('r', words_), left = fresh('r', words_), more = fresh('p', tests_);
   const uint32_t id = labels_++, rounds = 1 + below(3);
+  static constexpr Mix kMixes[] = {Mix::Memory,    Mix::Memory, Mix::Shuffle, Mix::Shuffle,
+                                   Mix::Reduction, Mix::Vote,   Mix::Match,   Mix::Leader};
+  const Mix way = kMixes[shares_ ? below(8) : 2 + below(6)];
   line("mov.u32 %s, %s;", got.c_str(), value.c_str());
   line("mov.u32 %s, %u;", left.c_str(), rounds);
   line("@%s bra $Else%u;", side.c_str(), id);
   for (const bool other : {false, true}) {
     label(other ? "Else" : "Then", id);
     line("xor.b32 %s, %s, %u;", got.c_str(), got.c_str(), below(1000));
-    line("st.shared.u32 [%s], %s;", mine.c_str(), got.c_str());
-    line("bar.warp.sync %s;", members.c_str());
-    line("ld.shared.u32 %s, [%s];", got.c_str(), theirs.c_str());
-    line("bar.warp.sync %s;", members.c_str());
+    mixTogether(got, members, from, first, way);
     line("sub.u32 %s, %s, 1;", left.c_str(), left.c_str());
     line("setp.ne.u32 %s, %s, 0;", more.c_str(), left.c_str());
     line("@%s bra $%s%u;", more.c_str(), other ? "Else" : "Then", id);

@@ -226,6 +226,12 @@ class Warp {
   }
   Frame& frame(uint32_t lane) { return lanes[lane].frames.back(); }
   const Frame& frame(uint32_t lane) const { return lanes[lane].frames.back(); }
+  // What a lane does in an operation of the warp that it waits at, which others may do with another step.
+  const Step& stepOf(uint32_t lane) const { return frame(lane).code->steps[lanes[lane].step]; }
+  // The same of lanes that run `s` together, waiting for others or not.
+  const Step& stepOf(uint32_t lane, const Step& s) const {
+    return lanes[lane].state == State::AtWarpSync ? stepOf(lane) : s;
+  }
   uint64_t special(uint32_t lane, Special s) const;
   uint32_t liveMask() const;
   const RuntimeCalls& calls() const { return *block->launch->calls; }

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ptx/interpreter/interpreter_impl.h"
+#include "ptx/text/opcodes.h"
 
 namespace vg::ptx::interpreter {
 namespace {
@@ -22,10 +23,12 @@ void Warp::arriveWarpSync(const Step& s, uint32_t mask, uint32_t step) {
   completeWarpSync(false);
 }
 
+// Lanes with one mask meet in different branches, too, in barriers and in operations of one kind.
 bool Warp::meets(uint32_t a, uint32_t b) const {
   if (lanes[b].state != State::AtWarpSync || lanes[a].syncMask != lanes[b].syncMask) return false;
-  const Step &x = frame(a).code->steps[lanes[a].step], &y = frame(b).code->steps[lanes[b].step];
-  return &x == &y || (x.number == 1 && !x.execute && y.number == 1 && !y.execute);
+  const Step &x = stepOf(a), &y = stepOf(b);
+  if (&x == &y) return true;
+  return x.execute ? y.execute && meetAlike(*x.i, *y.i) : x.number == 1 && !y.execute && y.number == 1;
 }
 
 // Runs warp operations whose lanes are all there; with `partial`, the first one anyway, as nothing else can happen.
@@ -38,7 +41,7 @@ bool Warp::completeWarpSync(bool partial) {
       if (((lanes[lane].syncMask >> other) & 1) && lanes[other].state == State::AtWarpSync && meets(lane, other))
         present |= 1u << other;
     if (!partial && present != (lanes[lane].syncMask & live)) continue;
-    const Step& s = frame(lane).code->steps[lanes[lane].step];
+    const Step& s = stepOf(lane);
     if (s.execute) s.execute(*this, s, present);
     if (observer) tellMeeting(lane, present);
     eachLane(present, [&](uint32_t l) {
@@ -86,23 +89,23 @@ bool Warp::completeBarrier() {
   }
   if (!mask) return false;
   const uint32_t id = lanes[first].barrierId, count = lanes[first].barrierCount;
-  const Instruction& i = *frame(first).code->steps[lanes[first].step].i;
+  const Instruction& i = *stepOf(first).i;
   const bool ofBlock = id != kClusterBarrier;
-  if (observer && ofBlock) tellArrival(frame(first).code->steps[lanes[first].step], id, count, mask, true);
+  if (observer && ofBlock) tellArrival(stepOf(first), id, count, mask, true);
   noteWhere(kNoLane, &i);
   if (!ofBlock) {
     calls().clusterWait(block, index);
   } else if (i.has(Mod::Red)) {
     uint32_t predicates = 0;
     eachLane(mask, [&](uint32_t lane) {
-      const Step& s = frame(lane).code->steps[lanes[lane].step];
+      const Step& s = stepOf(lane);
       predicates |= static_cast<uint32_t>(read(lane, s.sources[2]) & 1) << lane;
     });
     const BarrierReduction operation = i.has(Mod::Popc)  ? BarrierReduction::Popc
                                        : i.has(Mod::And) ? BarrierReduction::And
                                                          : BarrierReduction::Or;
     const uint32_t value = calls().barrierReduce(block, index, id, count, mask, operation, predicates);
-    eachLane(mask, [&](uint32_t lane) { write(lane, frame(lane).code->steps[lanes[lane].step].targets[0], value); });
+    eachLane(mask, [&](uint32_t lane) { write(lane, stepOf(lane).targets[0], value); });
   } else {
     calls().barrier(block, index, id, count, mask);
   }

@@ -88,14 +88,14 @@ void Warp::tellArrival(const Step& s, uint32_t id, uint32_t count, uint32_t mask
   arrival.instruction = s.i;
   for (uint32_t left = waits ? mask : 0; left; left &= left - 1) {
     const uint32_t lane = static_cast<uint32_t>(std::countr_zero(left));
-    arrival.sameLine &= &frame(lane).code->steps[lanes[lane].step] == &s;
+    arrival.sameLine &= &stepOf(lane) == &s;
   }
   observer->arrives(arrival);
 }
 
 // `present` are at the warp operation of `lane`, which has just been done.
 void Warp::tellMeeting(uint32_t lane, uint32_t present) {
-  const Step& s = frame(lane).code->steps[lanes[lane].step];
+  const Step& s = stepOf(lane);
   const uint32_t named = lanes[lane].syncMask;
   if (present != (named & liveMask())) observer->missing(index, named, present, *s.i);
   if (s.number == 1 && !s.execute) observer->meet(index, present);

@@ -1,4 +1,5 @@
-// Operations across the lanes of a warp. `mask` is the set of lanes that execute the instruction together.
+// Operations across the lanes of a warp. `mask` is the set of lanes that execute the instruction together. Those that
+// have met in different branches do so with operands of their own (Warp::stepOf).
 #include <algorithm>
 
 #include "ptx/interpreter/interpreter_impl.h"
@@ -17,9 +18,12 @@ void shuffle(Warp& w, const Step& s, uint32_t mask) {
     values[lane] = w.read(lane, s.sources[0]);
     readable |= 1u << lane;
   }
+  readable |= mask;
+  eachLane(mask, [&](uint32_t lane) { values[lane] = w.read(lane, w.stepOf(lane, s).sources[0]); });
   eachLane(mask, [&](uint32_t lane) {
-    const uint32_t b = static_cast<uint32_t>(w.read(lane, s.sources[1])) & 31;
-    const uint32_t c = static_cast<uint32_t>(w.read(lane, s.sources[2]));
+    const Step& own = w.stepOf(lane, s);
+    const uint32_t b = static_cast<uint32_t>(w.read(lane, own.sources[1])) & 31;
+    const uint32_t c = static_cast<uint32_t>(w.read(lane, own.sources[2]));
     const uint32_t segment = c >> 8 & 31, clamp = c & 31;
     const int limit = static_cast<int>((lane & segment) | (clamp & ~segment & 31));
     int from = 0;
@@ -43,14 +47,16 @@ void shuffle(Warp& w, const Step& s, uint32_t mask) {
         break;
     }
     if (!inside || !(readable >> from & 1)) from = static_cast<int>(lane);
-    w.write(lane, s.targets[0], values[from]);
-    w.write(lane, s.targets[1], inside);
+    w.write(lane, own.targets[0], values[from]);
+    w.write(lane, own.targets[1], inside);
   });
 }
 
 void vote(Warp& w, const Step& s, uint32_t mask) {
   uint32_t yes = 0;
-  eachLane(mask, [&](uint32_t lane) { yes |= static_cast<uint32_t>(w.read(lane, s.sources[0]) & 1) << lane; });
+  eachLane(mask, [&](uint32_t lane) {
+    yes |= static_cast<uint32_t>(w.read(lane, w.stepOf(lane, s).sources[0]) & 1) << lane;
+  });
   uint64_t result = yes;
   if (s.i->has(Mod::All))
     result = yes == mask;
@@ -58,20 +64,20 @@ void vote(Warp& w, const Step& s, uint32_t mask) {
     result = yes != 0;
   else if (s.i->has(Mod::Uni))
     result = yes == mask || yes == 0;
-  eachLane(mask, [&](uint32_t lane) { w.write(lane, s.targets[0], result); });
+  eachLane(mask, [&](uint32_t lane) { w.write(lane, w.stepOf(lane, s).targets[0], result); });
 }
 
 void match(Warp& w, const Step& s, uint32_t mask) {
   uint64_t values[kWarpSize] = {};
   const uint64_t bits = maskOf(bitsOf(s.i->type()));
-  eachLane(mask, [&](uint32_t lane) { values[lane] = w.read(lane, s.sources[0]) & bits; });
+  eachLane(mask, [&](uint32_t lane) { values[lane] = w.read(lane, w.stepOf(lane, s).sources[0]) & bits; });
   const bool all = s.i->has(Mod::All);
   eachLane(mask, [&](uint32_t lane) {
     uint32_t equal = 0;
     eachLane(mask, [&](uint32_t other) { equal |= static_cast<uint32_t>(values[other] == values[lane]) << other; });
     const bool same = equal == mask;
-    w.write(lane, s.targets[0], all ? (same ? mask : 0) : equal);
-    w.write(lane, s.targets[1], same);
+    w.write(lane, w.stepOf(lane, s).targets[0], all ? (same ? mask : 0) : equal);
+    w.write(lane, w.stepOf(lane, s).targets[1], same);
   });
 }
 
@@ -81,7 +87,7 @@ void reduce(Warp& w, const Step& s, uint32_t mask) {
   bool first = true;
   uint32_t result = 0;
   eachLane(mask, [&](uint32_t lane) {
-    const uint32_t v = static_cast<uint32_t>(w.read(lane, s.sources[0]));
+    const uint32_t v = static_cast<uint32_t>(w.read(lane, w.stepOf(lane, s).sources[0]));
     const int32_t a = static_cast<int32_t>(result), b = static_cast<int32_t>(v);
     if (first)
       result = v;
@@ -99,7 +105,7 @@ void reduce(Warp& w, const Step& s, uint32_t mask) {
       result ^= v;
     first = false;
   });
-  eachLane(mask, [&](uint32_t lane) { w.write(lane, s.targets[0], result); });
+  eachLane(mask, [&](uint32_t lane) { w.write(lane, w.stepOf(lane, s).targets[0], result); });
 }
 
 // redux.f32: min and max of numbers; with .NaN any NaN wins, with .abs magnitudes count.
@@ -108,7 +114,7 @@ void reduceFloats(Warp& w, const Step& s, uint32_t mask) {
   uint64_t result = 0;
   bool first = true, unordered = false;
   eachLane(mask, [&](uint32_t lane) {
-    uint64_t bits = w.read(lane, s.sources[0]) & 0xffffffff;
+    uint64_t bits = w.read(lane, w.stepOf(lane, s).sources[0]) & 0xffffffff;
     if (s.i->has(Mod::Abs)) bits &= 0x7fffffff;
     const float value = asFloat(bits), best = asFloat(result);
     unordered |= value != value;
@@ -117,14 +123,14 @@ void reduceFloats(Warp& w, const Step& s, uint32_t mask) {
     first = false;
   });
   if ((unordered && s.i->has(Mod::NaN)) || asFloat(result) != asFloat(result)) result = 0x7fffffff;
-  eachLane(mask, [&](uint32_t lane) { w.write(lane, s.targets[0], result); });
+  eachLane(mask, [&](uint32_t lane) { w.write(lane, w.stepOf(lane, s).targets[0], result); });
 }
 
 void elect(Warp& w, const Step& s, uint32_t mask) {
   const uint32_t leader = static_cast<uint32_t>(std::countr_zero(mask));
   eachLane(mask, [&](uint32_t lane) {
-    w.write(lane, s.targets[0], leader);
-    w.write(lane, s.targets[1], lane == leader);
+    w.write(lane, w.stepOf(lane, s).targets[0], leader);
+    w.write(lane, w.stepOf(lane, s).targets[1], lane == leader);
   });
 }
 

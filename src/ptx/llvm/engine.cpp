@@ -285,10 +285,11 @@ Program analyse(const Module& module, uint32_t entry, uint32_t root, const EmitO
     return built;
   };
   Program program = analysed({});
-  Meetings held = partedMeetings(program);
+  const Meetings parted = partedMeetings(program);
+  Meetings held = parted;
   if (lanesTakeTurns(program) || !held.empty()) {
     held.merge(groupMeetings(program));
-    program = analysed({true, &held});  // they take turns up to where all meet, which then begins a block
+    program = analysed({true, &held, &parted});  // they take turns up to where all meet, which then begins a block
   }
   keepWarpsAbreast(program);
   waitForLateWriters(program);

@@ -111,6 +111,10 @@ bool allows(Op op, Mod word);
 constexpr bool isBarrier(Op op) { return rowOf(op).meets == Meets::Block; }
 // Of the block: not bar.warp.
 inline bool isBlockBarrier(const Instruction& i) { return isBarrier(i.op) && !i.has(Mod::Warp); }
+// Whether lanes that a mask names do one operation together where they come to these two instructions.
+inline bool meetAlike(const Instruction& a, const Instruction& b) {
+  return a.op == b.op && a.mods == b.mods && a.type() == b.type();
+}
 // Reads and writes in one.
 constexpr bool isAtomic(Op op) { return op == Op::Atom || op == Op::Red; }
 

@@ -11,8 +11,9 @@
 //
 // Lanes of several branches may meet by a mask, too: bar.warp.sync in two branches lets those of both go on when all
 // have come to one of them, while linear order would let the first go on at once. Such meetings are held
-// (CodeExpander::expandHeld): lanes tell that they have come, and wait in a loop, as for a flag, until all that the
-// mask names have told so or are not in the region any more.
+// (CodeExpander::expandHold): lanes tell that they have come, and wait in a loop, as for a flag, until all that the
+// mask names have told so or are not in the region any more. Shuffles, votes, matches and reductions of one kind and
+// mask are one operation in the same way (CodeExpander::expandJoint).
 #pragma once
 
 #include <set>
@@ -35,7 +36,7 @@ bool maySignal(const Instruction& i);
 
 // parted_meetings.cpp
 using Meetings = std::set<const ptx::Instruction*>;  // only asked for members: no order of addresses is seen
-// The barriers of a warp to which lanes may come by different branches, and that may be one meeting.
+// The barriers and operations of a warp to which lanes may come by different branches, and that may be one meeting.
 Meetings partedMeetings(const Program& program);
 // What lanes do together whom a mask names that need not be all: they may come at different times where lanes take
 // turns.

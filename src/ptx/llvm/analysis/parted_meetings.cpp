@@ -18,15 +18,20 @@ using Blocks = std::vector<bool>;
 
 bool isWarpBarrier(const Instruction& i) { return isBarrier(i.ast->op) && i.ast->has(Mod::Warp) && !isHold(*i.ast); }
 
+// A meeting of lanes that its mask names.
+bool isNamed(const Instruction& i) {
+  return isWarpBarrier(i) || (rowOf(i.ast->op).meets == Meets::Warp && i.ast->has(Mod::Sync));
+}
+
 class Finder {
  public:
   explicit Finder(const Program& program) : program_(program) {
     for (const Instruction& i : program.instructions)
-      if (isWarpBarrier(i)) barriers_.push_back(&i);
+      if (isNamed(i)) meetings_.push_back(&i);
   }
 
   Meetings run() {
-    for (BlockId b = 0; b < program_.blocks.size() && barriers_.size() > 1; ++b)
+    for (BlockId b = 0; b < program_.blocks.size() && meetings_.size() > 1; ++b)
       if (parts(b)) look(b);
     return std::move(found_);
   }
@@ -63,26 +68,26 @@ class Finder {
     return side;
   }
 
-  using Barriers = std::vector<const Instruction*>;
+  using Instructions = std::vector<const Instruction*>;
 
   void compare(const Blocks& side, const Blocks& other) {
-    const Barriers ours = onlyIn(side, other), theirs = onlyIn(other, side);
+    const Instructions ours = onlyIn(side, other), theirs = onlyIn(other, side);
     if (allFound(ours) && allFound(theirs)) return;
     for (const Instruction* one : ours)
       for (const Instruction* two : theirs)
-        if (!apart(*one, *two)) found_.insert({one->ast, two->ast});
+        if (meetAlike(*one->ast, *two->ast) && !apart(*one, *two)) found_.insert({one->ast, two->ast});
   }
 
   // Those that may name lanes of another side.
-  Barriers onlyIn(const Blocks& side, const Blocks& other) const {
-    Barriers all;
-    for (const Instruction* i : barriers_)
+  Instructions onlyIn(const Blocks& side, const Blocks& other) const {
+    Instructions all;
+    for (const Instruction* i : meetings_)
       if (side[i->block] && !other[i->block] && !namesPresent(maskOf(*i), side)) all.push_back(i);
     return all;
   }
 
-  bool allFound(const Barriers& barriers) const {
-    return std::ranges::all_of(barriers, [&](const Instruction* i) { return found_.contains(i->ast); });
+  bool allFound(const Instructions& meetings) const {
+    return std::ranges::all_of(meetings, [&](const Instruction* i) { return found_.contains(i->ast); });
   }
 
   static ValueId maskOf(const Instruction& i) { return i.sources.empty() ? kNone : i.sources.back(); }
@@ -105,7 +110,7 @@ class Finder {
   }
 
   const Program& program_;
-  Barriers barriers_;
+  Instructions meetings_;
   Meetings found_;
 };
 
@@ -116,8 +121,8 @@ Meetings partedMeetings(const Program& program) { return Finder(program).run(); 
 Meetings groupMeetings(const Program& program) {
   Meetings found;
   for (const Instruction& i : program.instructions) {
-    const bool together = rowOf(i.ast->op).meets == Meets::Warp || isWarpBarrier(i);
-    if (together && i.ast->has(Mod::Sync) && !isHold(*i.ast) && !lanesMeetAt(*i.ast, *i.function)) found.insert(i.ast);
+    if (isNamed(i) && i.ast->has(Mod::Sync) && !isHold(*i.ast) && !lanesMeetAt(*i.ast, *i.function))
+      found.insert(i.ast);
   }
   return found;
 }

@@ -68,8 +68,9 @@ class Emitter {
   Atomics atomics_{emission_, runner_,     pieces_,    conversions_, floats_, masks_,
                    values_,   predicates_, addresses_, gathers_,     tests_,  checks_};
   Stacks stacks_{emission_, runner_, masks_, values_, predicates_};
-  Lanes lanes_{emission_, masks_, values_, predicates_};
-  Barriers barriers_{emission_, runner_, masks_, values_, predicates_, suspensions_};
+  HeldLanes held_{emission_, runner_, masks_, values_, predicates_};
+  Lanes lanes_{emission_, masks_, values_, predicates_, held_};
+  Barriers barriers_{emission_, runner_, masks_, values_, predicates_, suspensions_, held_};
   Syscalls syscalls_{emission_, runner_, masks_, values_, predicates_};
   AsyncOperations async_{emission_, runner_, masks_, values_, predicates_};
   Textures textures_{emission_, runner_, masks_, values_, predicates_};

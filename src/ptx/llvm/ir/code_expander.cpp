@@ -89,7 +89,8 @@ void CodeExpander::expandSwitch(Expansion& x, const ptx::Instruction& i) {
 
 // What goes nowhere else.
 void CodeExpander::expandPlain(Expansion& x, const ptx::Instruction& i) {
-  if (rules_.held && rules_.held->contains(&i)) expandHeld(x, i);
+  if (rules_.joint && rules_.joint->contains(&i) && rowOf(i.op).meets == Meets::Warp) return expandJoint(x, i);
+  if (rules_.held && rules_.held->contains(&i)) expandHold(x, i, 1);
   if (rules_.beginBlocks && lanesMeetAt(i, *x.instance.function) && !code_.blocks[x.current].items.empty()) {
     const uint32_t meeting = code_.newBlock();
     code_.jump(x.current, meeting);
@@ -112,19 +113,25 @@ void CodeExpander::expandPlain(Expansion& x, const ptx::Instruction& i) {
   x.current = behind;
 }
 
-// Goes before a meeting: lanes tell that they have come, and wait in a loop of their own.
-void CodeExpander::expandHeld(Expansion& x, const ptx::Instruction& i) {
+ptx::Instruction& CodeExpander::copyMade(Expansion& x, const ptx::Instruction& i) {
+  ptx::Instruction& made = program_.made->body.emplace_back(i);
+  code_.blocks[x.current].items.push_back({&made, &x.instance});
+  return made;
+}
+
+// Goes before a meeting: lanes tell that they have come, and wait in a loop of their own. The last operands are the
+// mask and, as the first of several, what the lanes bring.
+void CodeExpander::expandHold(Expansion& x, const ptx::Instruction& i, uint32_t operands) {
   const auto set = [](ptx::Instruction& made, Mod way) {
     made.mods.set(static_cast<size_t>(Mod::Warp)).set(static_cast<size_t>(way));
   };
-  const Operand& mask = x.instance.function->operands[i.first + i.count - 1];
-  const bool isRegister = mask.kind == Operand::Kind::Register;
-  ptx::Instruction& arrives = code_.make(
-      code_.blocks[x.current].items, Op::Barrier, Type::None,
-      {isRegister ? operand::variable(x.instance.firstVariable + mask.reg) : operand::number(mask.bits)}, i.line);
+  ptx::Instruction& arrives = copyMade(x, i);
+  arrives.op = Op::Barrier;
+  arrives.pair = false;
+  arrives.mods.reset();
   set(arrives, Mod::Arrive);
-  if (i.guard >= 0) arrives.guard = static_cast<int32_t>(x.instance.firstVariable) + i.guard;
-  arrives.guardNegated = i.guardNegated;
+  arrives.first += arrives.count - operands;
+  arrives.count = operands;
   const uint32_t waits = code_.newBlock(), behind = code_.newBlock(), goesOn = code_.newVariable(Class::Pred);
   code_.jump(x.current, waits);
   RawBlock& block = code_.blocks[waits];
@@ -134,6 +141,14 @@ void CodeExpander::expandHeld(Expansion& x, const ptx::Instruction& i) {
   block.successors = {behind, waits};
   block.line = i.line;
   x.current = behind;
+}
+
+// Lanes that come by different branches and exchange something leave it in memory, and stay until each has taken what
+// it wants.
+void CodeExpander::expandJoint(Expansion& x, const ptx::Instruction& i) {
+  expandHold(x, i, i.op == Op::Shfl ? 4 : i.op == Op::Elect ? 1 : 2);
+  copyMade(x, i).mods.set(static_cast<size_t>(Mod::Arrive));
+  expandHold(x, i, 1);
 }
 
 // What no emulated device runs ends the kernel where it is reached, and only there: libraries have ways for memory or

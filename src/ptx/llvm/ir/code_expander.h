@@ -66,7 +66,9 @@ class CodeExpander {
   void expandInstruction(Expansion& x, const ptx::Instruction& i);
   void expandSwitch(Expansion& x, const ptx::Instruction& i);
   void expandPlain(Expansion& x, const ptx::Instruction& i);
-  void expandHeld(Expansion& x, const ptx::Instruction& i);
+  void expandHold(Expansion& x, const ptx::Instruction& i, uint32_t operands);
+  void expandJoint(Expansion& x, const ptx::Instruction& i);
+  ptx::Instruction& copyMade(Expansion& x, const ptx::Instruction& i);
   void expandMissing(Expansion& x, const ptx::Instruction& i);
   static uint32_t labelBlock(const Function& f, const std::vector<uint32_t>& blockAt, const Operand& o,
                              const ptx::Instruction& i);

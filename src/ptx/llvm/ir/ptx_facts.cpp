@@ -20,9 +20,10 @@ Type sourceType(const ptx::Instruction& i, uint32_t source) {
       return source == 0 && i.typeCount > 1 ? i.types[1] : i.type();
     case Op::Fma:
       return source < 2 && i.typeCount > 1 ? i.types[1] : i.type();
+    case Op::Barrier:
+      return isHold(i) && bitsOf(i.type()) == 64 ? Type::B64 : Type::B32;
     case Op::Vote:
     case Op::Bar:
-    case Op::Barrier:
       return Type::B32;
     case Op::Tex:  // coordinates that are constants
     case Op::Tld4:
@@ -82,6 +83,8 @@ bool readsSharedState(const ptx::Instruction& i) {
 bool isPause(const Instruction& i) { return i.ast->op == Op::Bar && i.functionIndex == kNone; }
 
 bool isHold(const ptx::Instruction& i) { return i.op == Op::Barrier && i.has(Mod::Warp); }
+
+bool isJoint(const ptx::Instruction& i) { return rowOf(i.op).meets == Meets::Warp && i.has(Mod::Arrive); }
 
 bool lanesMeetAt(const ptx::Instruction& i, const ptx::Function& function) {
   if (isHold(i)) return false;

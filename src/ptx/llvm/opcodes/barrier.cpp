@@ -7,7 +7,7 @@ namespace vg::ptx::gen {
 
 void Barriers::emitBarrier(const Instruction& i) {
   const ptx::Instruction& ast = *i.ast;
-  if (isHold(ast)) return ast.has(Mod::Arrive) ? emitArrival(i) : emitHeld(i);
+  if (isHold(ast)) return ast.has(Mod::Arrive) ? held_.emitArrival(i) : held_.emitHeld(i);
   if (ast.has(Mod::Warp)) return;  // lanes run in step; memory between them is in program order
   const auto act = [&] {
     if (ast.has(Mod::Cluster)) {

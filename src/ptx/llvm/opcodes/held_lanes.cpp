@@ -1,11 +1,12 @@
 // Lanes that are held until all that a mask names have come (analysis/lane_turns.h).
+#include "ptx/llvm/opcodes/held_lanes.h"
+
 #include "ptx/llvm/ir/ptx_facts.h"
-#include "ptx/llvm/opcodes/barrier.h"
 
 namespace vg::ptx::gen {
 
 // No lane of any warp is held where the function is entered.
-llvm::AllocaInst* Barriers::awaited() {
+llvm::AllocaInst* HeldLanes::awaited() {
   if (awaited_) return awaited_;
   LType* const lanes = llvm::ArrayType::get(b_.getInt32Ty(), kWarpSize);
   awaited_ = b_.entryAlloca(lanes, "awaited", llvm::Align(64));
@@ -14,20 +15,46 @@ llvm::AllocaInst* Barriers::awaited() {
   return awaited_;
 }
 
-void Barriers::emitArrival(const Instruction& i) {
-  const Mask coming = predicates_.guardedMask(i);
-  const Chunks mask = masks_.chunksOf(coming);
-  Chunks lanes = b_.reload(awaited(), b_.getInt32Ty());
-  for (uint32_t c = 0; c < k_; ++c)
-    lanes[c] = b_.CreateSelect(mask[c], b_.asInteger(values_.chunkOf(i.sources[0], c), 32), lanes[c]);
-  b_.storeLanes(awaited(), lanes);
+llvm::AllocaInst* HeldLanes::given() {
+  if (!given_) given_ = b_.entryAlloca(llvm::ArrayType::get(b_.getInt64Ty(), kWarpSize), "given", llvm::Align(64));
+  return given_;
 }
+
+void HeldLanes::emitArrival(const Instruction& i) {
+  const Chunks coming = masks_.chunksOf(predicates_.guardedMask(i));
+  const auto keep = [&](llvm::AllocaInst* array, const Chunks& news) {
+    Chunks lanes = b_.reload(array, news[0]->getType()->getScalarType());
+    for (uint32_t c = 0; c < k_; ++c) lanes[c] = b_.CreateSelect(coming[c], news[c], lanes[c]);
+    b_.storeLanes(array, lanes);
+  };
+  if (i.sources.size() > 1) {
+    Chunks bits;
+    for (uint32_t c = 0; c < k_; ++c) {
+      Value* const value = values_.chunkOf(i.sources[0], c);
+      bits.push_back(b_.asInteger(i.negated[0] ? b_.CreateNot(value) : value, 64));
+    }
+    keep(given(), bits);
+  }
+  keep(awaited(), values_.integersOf(i.sources.back(), 32));
+}
+
+Chunks HeldLanes::brought(const Instruction& i, uint32_t bits) {
+  if (!isJoint(*i.ast)) return values_.integersOf(i.sources[0], bits);
+  Chunks lanes = b_.reload(given(), b_.getInt64Ty());
+  for (Value*& chunk : lanes) chunk = b_.asInteger(chunk, bits);
+  return lanes;
+}
+
+// All that are named and may still come have come, as lanes are only let go on together.
+Mask HeldLanes::takingPart(const Instruction& i) { return isJoint(*i.ast) ? inside(i) : predicates_.guardedMask(i); }
+
+Mask HeldLanes::inside(const Instruction& i) { return masks_.inside(program_.blocks[i.block].component); }
 
 // Whoever finds that all have come whom a lane waits for lets all of them go on. Lanes that have left the region will
 // not come any more.
-void Barriers::emitHeld(const Instruction& i) {
+void HeldLanes::emitHeld(const Instruction& i) {
   LType* const word = b_.getInt32Ty();
-  Value* const inside = masks_.maskBits(masks_.inside(program_.blocks[i.block].component));
+  Value* const alive = masks_.maskBits(inside(i));
   masks_.forEachLane(masks_.here, [&](Value* lane) {
     Value* const members = b_.CreateLoad(word, b_.laneAddress(awaited(), lane, word));
     Chunks lanes = b_.reload(awaited(), word);
@@ -35,7 +62,7 @@ void Barriers::emitHeld(const Instruction& i) {
     same.full = false;
     for (uint32_t c = 0; c < k_; ++c) same.chunks.push_back(b_.CreateICmpEQ(lanes[c], b_.splatLike(lanes[c], members)));
     Value* const come = b_.CreateAnd(masks_.maskBits(same), members);
-    Value* const missing = b_.CreateAnd(b_.CreateAnd(members, inside), b_.CreateNot(come));
+    Value* const missing = b_.CreateAnd(b_.CreateAnd(members, alive), b_.CreateNot(come));
     Value* const free = b_.CreateSelect(b_.CreateICmpEQ(missing, b_.getInt32(0)), come, b_.getInt32(0));
     const Chunks go = masks_.chunksOf(masks_.maskFromBits(free));
     for (uint32_t c = 0; c < k_; ++c)

@@ -10,8 +10,8 @@ namespace Intrinsic = llvm::Intrinsic;
 void Lanes::emitRedux(const Instruction& i) {
   const Type type = i.ast->type();
   if (ptx::isFloat(type) && type != Type::F32) unsupported(i, "type");
-  const Mask present = predicates_.guardedMask(i);
-  const Chunks data = values_.integersOf(i.sources[0], 32);
+  const Mask present = held_.takingPart(i);
+  const Chunks data = held_.brought(i, 32);
   emitForMembers(i, [&](Value* group) -> std::vector<Value*> {
     const Mask who = masks_.both(present, masks_.maskFromBits(group));
     return {type == Type::F32 ? reducedFloats(i, data, who) : reducedIntegers(i, data, who)};

@@ -91,7 +91,7 @@ void Lanes::shuffleByLanes(const Instruction& i, const Chunks& data, Form& value
 }
 
 void Lanes::emitShuffle(const Instruction& i) {
-  const Chunks data = values_.integersOf(i.sources[0], 32);
+  const Chunks data = held_.brought(i, 32);
   Form value = varyingForm(), inRange = varyingForm();
   const std::optional<uint64_t> b = knownBits(program_, i.sources[1]), c = knownBits(program_, i.sources[2]);
   b&& c ? shuffleKnown(i, data, *b, *c, value, inRange) : shuffleByLanes(i, data, value, inRange);

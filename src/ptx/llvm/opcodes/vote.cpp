@@ -1,17 +1,24 @@
 // What lanes find out about each other: votes, matches, who leads, the n-th lane of a mask.
 #include "ptx/llvm/opcodes/lanes.h"
 
+#include "ptx/llvm/ir/ptx_facts.h"
+
 namespace vg::ptx::gen {
 
 namespace Intrinsic = llvm::Intrinsic;
 
+Mask Lanes::votesIn(const Instruction& i) {
+  if (!isJoint(*i.ast)) return predicates_.maskOf(i.sources[0], i.negated[0]);
+  Mask yes;
+  yes.full = false;
+  yes.chunks = held_.brought(i, 1);
+  return yes;
+}
+
 void Lanes::emitVote(const Instruction& i) {
   const ptx::Instruction& ast = *i.ast;
-  Mask p = predicates_.maskOf(i.sources[0], false);
-  if (i.negated[0]) p = predicates_.maskOf(i.sources[0], true);
-  const Mask present = predicates_.guardedMask(i);
-  Value* const active = masks_.maskBits(present);
-  Value* const bits = b_.CreateAnd(masks_.maskBits(p), active);
+  Value* const active = masks_.maskBits(held_.takingPart(i));
+  Value* const bits = b_.CreateAnd(masks_.maskBits(votesIn(i)), active);
   const ValueId membersId = i.sources.size() > 1 ? i.sources[1] : kNone;
   const bool uniform = membersId == kNone || program_.values[membersId].shape.uniform();
   const auto answer = [&](Value* members) -> Value* {
@@ -67,12 +74,8 @@ void Lanes::emitMatch(const Instruction& i) {
   const ptx::Instruction& ast = *i.ast;
   const uint32_t bits = ptx::bitsOf(ast.type());
   const Mask present = predicates_.guardedMask(i);
-  Value* const active = masks_.maskBits(present);
-  Chunks data, members;
-  for (uint32_t c = 0; c < k_; ++c) {
-    data.push_back(b_.asInteger(values_.chunkOf(i.sources[0], c), bits));
-    members.push_back(b_.asInteger(values_.chunkOf(i.sources[1], c), 32));
-  }
+  Value* const active = masks_.maskBits(held_.takingPart(i));
+  const Chunks data = held_.brought(i, bits), members = values_.integersOf(i.sources[1], 32);
   if (ast.has(Mod::All)) {
     emitForMembers(i, [&](Value* group) -> std::vector<Value*> {
       Value* const who = b_.CreateAnd(active, group);
@@ -106,7 +109,7 @@ void Lanes::emitMatch(const Instruction& i) {
 
 void Lanes::emitElect(const Instruction& i) {
   LType* const word = b_.getInt32Ty();
-  Value* const active = masks_.maskBits(predicates_.guardedMask(i));
+  Value* const active = masks_.maskBits(held_.takingPart(i));
   Form lane = varyingForm(), elected = varyingForm();
   for (uint32_t c = 0; c < k_; ++c) {
     Value* const members = b_.asInteger(values_.chunkOf(i.sources[0], c), 32);
