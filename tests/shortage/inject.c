@@ -4,6 +4,7 @@
 //   SHORTAGE_OF=malloc|mmap|memfd|thread|write|mprotect|open|ioctl|status   what is refused (also several)
 //   SHORTAGE_AT=N      which call, from 1; 0: none
 //   SHORTAGE_LASTS=1   all later ones, too
+//   SHORTAGE_STACK=N   KiB that threads have which asked for a large stack: those that compile
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -14,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #pragma GCC visibility push(default)
@@ -33,7 +35,7 @@ enum What {
 static atomic_int armed;
 static atomic_long calls;
 static int what, lasts;
-static long at;
+static long at, stackKept;
 static __thread int paused __attribute__((tls_model("initial-exec")));
 
 __attribute__((constructor)) static void readSettings(void) {
@@ -45,6 +47,8 @@ __attribute__((constructor)) static void readSettings(void) {
   const char* const number = getenv("SHORTAGE_AT");
   at = number ? atol(number) : 0;
   lasts = getenv("SHORTAGE_LASTS") != NULL;
+  const char* const stack = getenv("SHORTAGE_STACK");
+  stackKept = stack ? atol(stack) * 1024 : 0;
 }
 
 // For the program.
@@ -125,13 +129,35 @@ static void* startPaused(void* given) {
   paused = 1;
   return start.main(start.argument);
 }
+// What lies further down faults, as the end of a stack does.
+static void* startOnLittle(void* made) {
+  const struct Start start = *(struct Start*)made;
+  __libc_free(made);
+  pthread_attr_t attributes;
+  void* lowest;
+  size_t size;
+  pthread_getattr_np(pthread_self(), &attributes);
+  pthread_attr_getstack(&attributes, &lowest, &size);
+  pthread_attr_destroy(&attributes);
+  const size_t left = (size_t)((char*)__builtin_frame_address(0) - (char*)lowest);
+  const size_t taken = (left - (size_t)stackKept) & ~(size_t)4095;
+  syscall(SYS_mprotect, lowest, taken, PROT_NONE);
+  void* const result = start.main(start.argument);
+  syscall(SYS_mprotect, lowest, taken, PROT_READ | PROT_WRITE);
+  return result;
+}
+static int asksForMuch(const pthread_attr_t* attributes) {
+  size_t size = 0;
+  return attributes && !pthread_attr_getstacksize(attributes, &size) && size > (size_t)32 << 20;
+}
 int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*main)(void*), void* argument) {
   NEXT(pthread_create);
   if (refused(kThread)) return EAGAIN;
-  if (!paused) return next(thread, attributes, main, argument);
+  const int little = stackKept && asksForMuch(attributes);
+  if (!paused && !little) return next(thread, attributes, main, argument);
   struct Start* const start = __libc_malloc(sizeof *start);
   start->main = main, start->argument = argument;
-  return next(thread, attributes, startPaused, start);
+  return next(thread, attributes, little ? startOnLittle : startPaused, start);
 }
 ssize_t write(int file, const void* bytes, size_t n) {
   NEXT(write);

@@ -9,7 +9,7 @@
 
 namespace vg::ptx {
 
-inline constexpr uint32_t kEngineVersion = 4;  // of this interface and of the blobs
+inline constexpr uint32_t kEngineVersion = 5;  // of this interface and of the blobs
 
 struct EngineText {
   const char* text;
@@ -51,12 +51,16 @@ using EngineRelease = void (*)(CompileResult*);
 // Zero pages that compiles may use from then on, for ever; at most once, before the first compile. Without it the
 // engine takes its own.
 using EngineLend = void (*)(std::byte* memory, size_t bytes);
+// For handlers of signals: does not return in a thread that compiles, whose compile ends there. Its memory, a heap and
+// the thread are lost.
+using EngineAbandon = void (*)();
 inline constexpr size_t kEngineHeap = size_t{32} << 20;  // several times what an ordinary kernel needs
 
 inline constexpr const char* kEngineVersionSymbol = "vgPtxEngineVersion";
 inline constexpr const char* kEngineCompileSymbol = "vgPtxCompile";
 inline constexpr const char* kEngineReleaseSymbol = "vgPtxRelease";
 inline constexpr const char* kEngineLendSymbol = "vgPtxLend";
+inline constexpr const char* kEngineAbandonSymbol = "vgPtxAbandon";
 inline constexpr const char* kEngineLibrary = "libverdigris_ptx.so";
 
 }  // namespace vg::ptx

@@ -49,6 +49,7 @@ enum class CompileWork : uint32_t {
 struct CompileFacts {
   uint64_t work[static_cast<uint32_t>(CompileWork::Count)];
   uint32_t quick;  // 1: the code is what kMayBeQuick allows
+  uint32_t broke;  // 1: LLVM met a fault of its own; quick code is all there is, if that
 };
 
 using EngineCompileTold = int (*)(const CompileRequest*, CompileResult*, CompileFacts*);

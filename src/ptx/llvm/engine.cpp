@@ -19,12 +19,15 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <csignal>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -72,6 +75,7 @@ struct Job {
   std::string log;
   PhaseClock clock;
   bool quick = false;
+  bool broke = false;  // a fault of LLVM's ended it
   CUresult status = CUDA_ERROR_UNKNOWN;
   Mutex mutex;
   std::condition_variable changed;
@@ -113,6 +117,13 @@ Job& jobOrAbort(const char* reason) {
 [[noreturn]] void abandonForMemory() {
   Job& job = jobOrAbort("no memory");
   job.status = CUDA_ERROR_OUT_OF_MEMORY;
+  park(job);
+}
+
+// Of a thread that has met a signal in what it was doing, whose locks and memory nobody knows.
+[[noreturn]] void abandonBroken(Job& job) {
+  job.status = CUDA_ERROR_NOT_SUPPORTED;
+  job.broke = true;
   park(job);
 }
 
@@ -364,7 +375,17 @@ void compile(Job& job) {
 // Of this thread alone, as Linux has it.
 void letOthersGoFirst() { static_cast<void>(setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), 19)); }
 
+// Signals are handled on a stack of their own: the thread's may have run out.
+void takeSignalStack(std::span<std::byte> memory) {
+  stack_t stack{};
+  stack.ss_sp = memory.data();
+  stack.ss_size = memory.size();
+  sigaltstack(&stack, nullptr);
+}
+
 void* compileThread(void* argument) {
+  alignas(64) std::byte signalStack[64 * 1024];
+  takeSignalStack(signalStack);
   std::shared_ptr<Job> job = std::move(*static_cast<std::shared_ptr<Job>*>(argument));
   delete static_cast<std::shared_ptr<Job>*>(argument);
   presentJob = &job;
@@ -403,36 +424,56 @@ bool startThread(const std::shared_ptr<Job>& job) {
   return !failed;
 }
 
+Request requestOf(const CompileRequest& in) {
+  Request request;
+  for (size_t n = 0; n < in.textCount; ++n) request.texts.emplace_back(in.texts[n].text, in.texts[n].size);
+  request.entry = in.entry ? in.entry : "";
+  request.function = in.function;
+  request.cpu = in.cpu && *in.cpu ? in.cpu : "x86-64";
+  request.features = in.features ? in.features : "";
+  request.dumpDirectory = in.dumpDirectory ? in.dumpDirectory : "";
+  request.shape = in.shape;
+  request.fullWarps = in.fullWarps;
+  request.trustsParameters = !(in.flags & kTestsParameters);
+  request.testsReach = in.flags & kTestsReach;
+  request.testsOwn = in.flags & kTestsOwn;
+  request.checksAccesses = in.flags & kChecksAccesses;
+  request.tellsAccesses = in.flags & kTellsAccesses;
+  request.tellsMeetings = in.flags & kTellsMeetings;
+  request.exactApproximations = in.flags & kApproximatesExactly;
+  request.mayBeQuick = in.flags & kMayBeQuick;
+  request.inBackground = in.flags & kInBackground;
+  request.verifies = in.flags & kVerifies;
+  request.onlyTried = in.flags & kOnlyTried;
+  request.quickAnyway = in.flags & kQuickAnyway;
+  request.counts = in.flags & kCounts;
+  request.describes = in.flags & kDescribes;
+  request.lanes = in.lanesPerVector;
+  return request;
+}
+
+// The end of a compile on a thread of its own; null: there is none.
+std::shared_ptr<Job> run(Request request) {
+  auto job = std::make_shared<Job>();
+  job->request = std::move(request);
+  if (!startThread(job)) return nullptr;
+  ReleasableLock lock(job->mutex);
+  while (!job->done) lock.wait(job->changed);
+  return job;
+}
+
 int compileRequest(const CompileRequest& in, CompileResult& out, CompileFacts& facts) {
   installErrorHandlers();
   initialiseBackend();
-  auto job = std::make_shared<Job>();
-  for (size_t n = 0; n < in.textCount; ++n) job->request.texts.emplace_back(in.texts[n].text, in.texts[n].size);
-  job->request.entry = in.entry ? in.entry : "";
-  job->request.function = in.function;
-  job->request.cpu = in.cpu && *in.cpu ? in.cpu : "x86-64";
-  job->request.features = in.features ? in.features : "";
-  job->request.dumpDirectory = in.dumpDirectory ? in.dumpDirectory : "";
-  job->request.shape = in.shape;
-  job->request.fullWarps = in.fullWarps;
-  job->request.trustsParameters = !(in.flags & kTestsParameters);
-  job->request.testsReach = in.flags & kTestsReach;
-  job->request.testsOwn = in.flags & kTestsOwn;
-  job->request.checksAccesses = in.flags & kChecksAccesses;
-  job->request.tellsAccesses = in.flags & kTellsAccesses;
-  job->request.tellsMeetings = in.flags & kTellsMeetings;
-  job->request.exactApproximations = in.flags & kApproximatesExactly;
-  job->request.mayBeQuick = in.flags & kMayBeQuick;
-  job->request.inBackground = in.flags & kInBackground;
-  job->request.verifies = in.flags & kVerifies;
-  job->request.onlyTried = in.flags & kOnlyTried;
-  job->request.quickAnyway = in.flags & kQuickAnyway;
-  job->request.counts = in.flags & kCounts;
-  job->request.describes = in.flags & kDescribes;
-  job->request.lanes = in.lanesPerVector;
-  if (!startThread(job)) return CUDA_ERROR_OUT_OF_MEMORY;
-  ReleasableLock lock(job->mutex);
-  while (!job->done) lock.wait(job->changed);
+  std::shared_ptr<Job> job = run(requestOf(in));
+  facts.broke = job && job->broke;
+  if (facts.broke && !job->request.quickAnyway) {  // other parts of LLVM make quick code
+    Request quick = job->request;
+    quick.mayBeQuick = quick.quickAnyway = true;
+    job = run(std::move(quick));
+  }
+  if (!job) return CUDA_ERROR_OUT_OF_MEMORY;
+  if (job->broke) job->log = "the code generator met a fault of its own\n";
   if (!job->log.empty()) {
     out.log = static_cast<char*>(std::malloc(job->log.size() + 1));
     if (out.log) std::memcpy(out.log, job->log.c_str(), job->log.size() + 1);
@@ -444,7 +485,7 @@ int compileRequest(const CompileRequest& in, CompileResult& out, CompileFacts& f
   out.blobSize = job->blob.size();
   std::copy(std::begin(job->clock.microseconds), std::end(job->clock.microseconds), out.microseconds);
   std::copy(std::begin(job->clock.work), std::end(job->clock.work), facts.work);
-  facts.quick = job->quick;
+  facts.quick = job->quick && !facts.broke;  // there is no better code to wait for
   return CUDA_SUCCESS;
 }
 
@@ -479,6 +520,10 @@ __attribute__((visibility("default"))) int vgPtxCompile(const vg::ptx::CompileRe
                                                         vg::ptx::CompileResult* result) {
   vg::ptx::CompileFacts facts;
   return vgPtxCompileTold(request, result, &facts);
+}
+
+__attribute__((visibility("default"))) void vgPtxAbandon() {
+  if (vg::ptx::gen::presentJob) vg::ptx::gen::abandonBroken(**vg::ptx::gen::presentJob);
 }
 
 __attribute__((visibility("default"))) void vgPtxRelease(vg::ptx::CompileResult* result) {

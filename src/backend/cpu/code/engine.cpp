@@ -12,6 +12,7 @@
 
 #include "backend/cpu/code/coverage.h"
 #include "backend/cpu/code/debugger.h"
+#include "backend/cpu/faults/faults.h"
 #include "base/float_environment.h"
 #include "base/log.h"
 #include "base/once.h"
@@ -64,6 +65,8 @@ Engine openEngine() {
     engine.reason = path + " lacks its functions";
     return engine;
   }
+  if (const auto abandon = reinterpret_cast<ptx::EngineAbandon>(dlsym(library, ptx::kEngineAbandonSymbol)))
+    faults::abandonWith(abandon);
   own_memory::adoptVariablesOf(reinterpret_cast<const void*>(engine.compile));
   if (const auto lend = reinterpret_cast<ptx::EngineLend>(dlsym(library, ptx::kEngineLendSymbol)))
     if (std::byte* const heap = own_memory::take(ptx::kEngineHeap)) lend(heap, ptx::kEngineHeap);
@@ -200,8 +203,13 @@ Result<Made> compile(const Request& request, Effort effort) {
   ptx::CompileResult result{};
   ptx::CompileFacts facts{};
   const DefaultFloatEnvironment ofConstants;
+  faults::arm();
   const int status = engine.compile(&wanted, &result, &facts);
   const std::unique_ptr<ptx::CompileResult, ptx::EngineRelease> releaser(&result, engine.release);
+  if (facts.broke)
+    VG_LOG(Warn,
+           "kernel %s: LLVM met a fault of its own; the kernel %s. Please report it, with what VERDIGRIS_DUMP writes",
+           request.entry->c_str(), status == CUDA_SUCCESS ? "runs as quick code, which is slower" : "is interpreted");
   if (status != CUDA_SUCCESS)
     return fail(static_cast<CUresult>(status), "kernel %s cannot be compiled: %s", request.entry->c_str(),
                 result.log ? result.log : "no reason given");

@@ -26,6 +26,7 @@ constinit Previous previous[kSignals]{};
 constinit std::atomic<bool> installed[kSignals]{};
 constinit Mutex installMutex;
 constinit std::atomic<Thrower> thrower{nullptr};
+constinit std::atomic<Abandoner> abandoner{nullptr};
 // The signal that this thread is passing on, if its handler has not returned: one that comes again with the same
 // context from deeper in the stack came back to us. (A handler may also leave by a long jump.)
 struct Passing {
@@ -63,12 +64,20 @@ VG_OUTLIVES_FIBRE bool throwOut(int signal, const siginfo_t& info, void* context
   return known && known(signal, info, context, signal == kInterrupt);
 }
 
+void abandonCompile(const siginfo_t& info) {
+  const Abandoner known = abandoner.load(std::memory_order_acquire);
+  if (known && info.si_code > 0) known();
+}
+
 VG_OUTLIVES_FIBRE void handle(int signal, siginfo_t* info, void* context) {
   const int savedError = errno;
   const bool moved = signal == SIGSEGV && info->si_code == SEGV_ACCERR && alloc::awaitMove(info->si_addr);
   const bool copying =
       !moved && (signal == SIGSEGV || signal == SIGBUS) && info->si_code > 0 && copy::throwOut(context);
-  if (!moved && !copying && !throwOut(signal, *info, context)) passOn(signal, info, context);
+  if (!moved && !copying && !throwOut(signal, *info, context)) {
+    abandonCompile(*info);
+    passOn(signal, info, context);
+  }
   errno = savedError;
 }
 
@@ -91,6 +100,8 @@ void install(int signal) {
 }  // namespace
 
 void throwWith(Thrower known) { thrower.store(known, std::memory_order_release); }
+
+void abandonWith(Abandoner known) { abandoner.store(known, std::memory_order_release); }
 
 void arm() {
   if (installed[SIGSEGV].load(std::memory_order_acquire)) [[likely]] {

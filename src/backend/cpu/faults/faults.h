@@ -1,9 +1,9 @@
 // Faults of kernels and copies: the signals that become CUDA errors instead of ending the process.
 //
 // SIGSEGV, SIGBUS, SIGFPE and SIGILL that happen while a thread runs a kernel throw the thread out of it, the first two
-// also out of a copy (copy/guard.h); all others go to whoever handled the signal before, except those of stores to
-// memory that is being shared with other processes (alloc/memory_move.h), which run again. SIGURG, which is ignored by
-// default, interrupts threads whose launch has ended.
+// also out of a copy (copy/guard.h); in a thread that compiles they end the compile. All others go to whoever handled
+// the signal before, except those of stores to memory that is being shared with other processes (alloc/memory_move.h),
+// which run again. SIGURG, which is ignored by default, interrupts threads whose launch has ended.
 #pragma once
 
 #include <pthread.h>
@@ -17,6 +17,9 @@ namespace vg::backend::cpu::faults {
 using Thrower = bool (*)(int signal, const siginfo_t& info, void* context, bool interrupts);
 // For kernel_faults.cpp, before a thread runs a kernel.
 void throwWith(Thrower thrower);
+// Does not return in a thread that compiles. Async-signal-safe.
+using Abandoner = void (*)();
+void abandonWith(Abandoner abandoner);
 
 // Makes sure that our handlers are in place; an application may have put its own in front since. Cheap when they are.
 void arm();
