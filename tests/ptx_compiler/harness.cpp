@@ -266,7 +266,7 @@ int CompiledKernel::compile(const std::string& text, const std::string& entry, c
   request.cpu = target.cpu;
   request.features = target.features;
   request.lanesPerVector = target.lanes;
-  request.flags = flags | (verifies ? kVerifies : 0);
+  request.flags = flags;
   request.dumpDirectory = dumpDirectory ? dumpDirectory : std::getenv("VERDIGRIS_DUMP");
   CompileResult result{};
   const int status = engine().compile(&request, &result, &facts);

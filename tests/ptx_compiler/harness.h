@@ -61,7 +61,6 @@ class CompiledKernel {
   int compile(const std::string& text, const std::string& entry, const Target& target, const Shape3& block,
               std::string* log, const char* dumpDirectory = nullptr, uint32_t flags = 0);
   KernelEntry entry() const { return reinterpret_cast<KernelEntry>(static_cast<uint8_t*>(memory_) + blob.entryOffset); }
-  bool verifies = true;  // LLVM's verifier looks at the module first, which takes time
   KernelBlob blob;
   CompileFacts facts{};
   uint32_t microseconds[static_cast<uint32_t>(CompilePhase::Count)] = {};

@@ -103,7 +103,6 @@ void compileAll(const Options& options, bool backwards) {
   const std::string folder = options.dump + (backwards ? "/backwards" : "/forwards");
   for (const Item& item : items) {
     CompiledKernel kernel;
-    kernel.verifies = false;
     const int status = kernel.compile(item.text, item.entry, *item.target, item.block, nullptr,
                                       options.dump.empty() ? nullptr : folder.c_str(), item.flags);
     std::printf("%016llx\t%s\n", status ? 0ull : static_cast<unsigned long long>(hashOf(encode(kernel.blob))),

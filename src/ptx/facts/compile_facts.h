@@ -15,8 +15,6 @@ inline constexpr uint32_t kMayBeQuick = 1 << 1;
 inline constexpr uint32_t kInBackground = 1 << 2;
 // Approximate functions of f32 give a GPU's bits, instead of keeping to the bounds that PTX has for them.
 inline constexpr uint32_t kApproximatesExactly = 1 << 3;
-// LLVM's verifier looks at the module first: for tests.
-inline constexpr uint32_t kVerifies = 1 << 4;
 // The code asks before it touches memory that may not be the device's (llvm/analysis/reach.h).
 inline constexpr uint32_t kTestsReach = 1 << 5;
 // Nobody wants code, only whether there would be some: CompileResult::blob stays null.

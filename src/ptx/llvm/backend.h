@@ -14,7 +14,6 @@ struct BackendOptions {
   std::string cpu, features;
   bool wideMasks = false;   // the processor has no registers for masks
   bool mayBeQuick = false;  // large modules become machine code soon rather than well
-  bool verifies = false;    // the module is looked at by LLVM's verifier first
   bool lean = false;        // fewer copies of blocks were planned for it (Emitter::lean): it gets quick code
   std::string dumpPrefix;   // empty, or the path without suffix of .ll and .s files
 };

@@ -63,7 +63,7 @@ struct Request {
   bool fullWarps = false;
   bool trustsParameters = true, testsReach = false, testsOwn = false, exactApproximations = false,
        checksAccesses = false, tellsAccesses = false, tellsMeetings = false;
-  bool mayBeQuick = false, inBackground = false, verifies = false, onlyTried = false, quickAnyway = false;
+  bool mayBeQuick = false, inBackground = false, onlyTried = false, quickAnyway = false;
   bool counts = false, describes = false;
   uint32_t lanes = 0;
 };
@@ -329,9 +329,7 @@ KernelBlob makeCode(Job& job, Program& program, const EmitOptions& options, cons
   blob.traits = emitter.traits();
   blob.alignments = emitter.alignmentRules();
   const auto [object, quick] = compileModule(
-      code,
-      {options.cpu, options.features, !options.avx512, request.mayBeQuick, request.verifies, emitter.lean(), prefix},
-      job.clock);
+      code, {options.cpu, options.features, !options.avx512, request.mayBeQuick, emitter.lean(), prefix}, job.clock);
   job.quick = quick || program.sharesForNow;
   if (!told.error.empty()) throw Unsupported{told.error, 0};
   std::string error;
@@ -360,8 +358,6 @@ void compile(Job& job) {
   const std::string prefix = dumpPrefixOf(request, options);
   if (!prefix.empty()) std::ofstream(prefix + ".ptx") << request.texts[0];
   Program program = analyse(module, entry, root, options, request.mayBeQuick);
-  // LLVM's allocator of registers ends the process over such code where lanes take turns.
-  if (lanesTakeTurns(program)) options.testsOwn = false;
   job.clock.end(CompilePhase::Analyse);
   if (!prefix.empty()) std::ofstream(prefix + ".ir") << describe(program);
   KernelBlob blob = makeCode(job, program, options, prefix);
@@ -443,7 +439,6 @@ Request requestOf(const CompileRequest& in) {
   request.exactApproximations = in.flags & kApproximatesExactly;
   request.mayBeQuick = in.flags & kMayBeQuick;
   request.inBackground = in.flags & kInBackground;
-  request.verifies = in.flags & kVerifies;
   request.onlyTried = in.flags & kOnlyTried;
   request.quickAnyway = in.flags & kQuickAnyway;
   request.counts = in.flags & kCounts;

@@ -83,7 +83,7 @@ void Values::define(ValueId id, Form form) {
         ++copies;
         masked |= m;
       }
-  if (copies == 1 && !masked) {
+  if (copies == 1 && !masked && !program_.blocks[v.block].bypassed) {
     direct_[id] = form;
   } else {
     if (slots_[id].empty()) slots_[id] = makeSlot(v, "value");

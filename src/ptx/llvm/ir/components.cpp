@@ -7,12 +7,35 @@
 #include "ptx/llvm/ir/ptx_facts.h"
 
 namespace vg::ptx::gen {
+namespace {
+
+// A pass through a region that takes turns begins at its beginning, also for lanes that have entered it further down.
+// So a block outside that dominates only some of its blocks does not dominate them in the code.
+void markBypassed(Program& program, uint32_t component) {
+  const std::vector<BlockId>& blocks = program.components[component].blocks;
+  const auto dominatesAll = [&](BlockId b) {
+    return std::ranges::all_of(blocks, [&](BlockId inside) { return program.dominates(b, inside); });
+  };
+  for (const BlockId inside : blocks) {
+    for (BlockId b = program.immediateDominator[inside]; b != 0 && b != kNone; b = program.immediateDominator[b]) {
+      Block& block = program.blocks[b];
+      if (block.component == component) continue;
+      if (dominatesAll(b)) break;  // and so does all above
+      block.bypassed = true;
+    }
+  }
+}
+
+}  // namespace
 
 void formComponents(Program& program) {
   const uint32_t count = static_cast<uint32_t>(program.blocks.size());
   const BlockId end = endBlock(program);
   program.components.clear();
-  for (Block& block : program.blocks) block.component = kNone;
+  for (Block& block : program.blocks) {
+    block.component = kNone;
+    block.bypassed = false;
+  }
   std::vector<uint32_t> parent(count);
   std::vector<bool> member(count, false);
   for (uint32_t n = 0; n < count; ++n) parent[n] = n;
@@ -65,6 +88,8 @@ void formComponents(Program& program) {
     for (BlockId b : c.blocks)
       for (BlockId s : program.blocks[b].successors)
         if (s == end && c.exit != end) c.hasLaneExits = true;
+  for (uint32_t c = 0; c < program.components.size(); ++c)
+    if (program.components[c].takesTurns) markBypassed(program, c);
 }
 
 }  // namespace vg::ptx::gen
