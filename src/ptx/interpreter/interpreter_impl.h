@@ -285,7 +285,15 @@ class Warp {
   void finish(uint32_t lane);
   void arriveBarrier(const Step& s, uint32_t mask, uint32_t step);
   void arriveWarpSync(const Step& s, uint32_t mask, uint32_t step);
+  struct Places {
+    const FunctionCode* code = nullptr;
+    uint32_t first = 0, second = 0;
+  };
+  Places placesOf(uint32_t a, uint32_t b) const;
+  bool inDifferentBranches(uint32_t a, uint32_t b) const;
   bool meets(uint32_t a, uint32_t b) const;
+  uint32_t presentWith(uint32_t lane) const;
+  uint32_t firstWaiting() const;
   bool completeWarpSync(bool partial);
   bool completeBarrier();
   std::byte* checked(uint32_t lane, const Step& s, uint64_t at, uint64_t bytes, uint64_t alignment, Space space);

@@ -9,6 +9,41 @@ namespace {
 
 constexpr uint32_t kClusterBarrier = 16;  // beside the numbers of the block's barriers
 
+// Steps further on that jumps lead to; of many jumps it knows nothing and takes all to be led to.
+class Targets {
+ public:
+  void add(uint32_t step) {
+    if (count_ == std::size(steps_)) return static_cast<void>(many_ = true);
+    steps_[count_++] = step;
+  }
+  bool has(uint32_t step) const { return many_ || std::find(steps_, steps_ + count_, step) != steps_ + count_; }
+
+ private:
+  uint32_t steps_[64], count_ = 0;
+  bool many_ = false;
+};
+
+bool endsHere(const Step& s) {
+  return s.guard < 0 && (s.flow == Flow::Branch || s.flow == Flow::BranchTable || s.flow == Flow::Return ||
+                         s.flow == Flow::Exit || s.flow == Flow::Trap || s.flow == Flow::Illegal);
+}
+
+// Whether lanes come from one step to a later one without going back.
+bool leadsTo(const FunctionCode& code, uint32_t from, uint32_t to) {
+  Targets targets;
+  bool comes = true;
+  for (uint32_t n = from; n < to; ++n) {
+    const Step& s = code.steps[n];
+    comes = comes || targets.has(n);
+    if (!comes) continue;
+    if (s.flow == Flow::Branch && s.destination > n) targets.add(s.destination);
+    if (s.flow == Flow::BranchTable)
+      for (uint32_t step : code.tables[s.destination]) targets.add(step);
+    comes = !endsHere(s);
+  }
+  return comes || targets.has(to);
+}
+
 }  // namespace
 
 // Lanes wait at the instruction itself; completion moves them behind it.
@@ -23,34 +58,70 @@ void Warp::arriveWarpSync(const Step& s, uint32_t mask, uint32_t step) {
   completeWarpSync(false);
 }
 
-// Lanes with one mask meet in different branches, too, in barriers and in operations of one kind.
+// Where two lanes part, from the kernel's own steps on: the function and their steps in it, equal where they do not.
+Warp::Places Warp::placesOf(uint32_t a, uint32_t b) const {
+  const std::vector<Frame>&x = lanes[a].frames, &y = lanes[b].frames;
+  const auto stepIn = [](const Lane& l, size_t level) {
+    return level + 1 < l.frames.size() ? l.frames[level + 1].resume : l.step;
+  };
+  for (size_t level = 0; level < std::min(x.size(), y.size()) && x[level].code == y[level].code; ++level) {
+    const uint32_t at = stepIn(lanes[a], level), other = stepIn(lanes[b], level);
+    if (at != other) return {x[level].code, at, other};
+  }
+  return {};
+}
+
+// Whether two lanes have gone different ways that neither comes from the other's place to its own.
+bool Warp::inDifferentBranches(uint32_t a, uint32_t b) const {
+  const Places p = placesOf(a, b);
+  return !p.code || !leadsTo(*p.code, std::min(p.first, p.second), std::max(p.first, p.second));
+}
+
+// Lanes with one mask meet in different branches, too, in operations of one kind; in barriers anywhere.
 bool Warp::meets(uint32_t a, uint32_t b) const {
   if (lanes[b].state != State::AtWarpSync || lanes[a].syncMask != lanes[b].syncMask) return false;
   const Step &x = stepOf(a), &y = stepOf(b);
   if (&x == &y) return true;
-  return x.execute ? y.execute && meetAlike(*x.i, *y.i) : x.number == 1 && !y.execute && y.number == 1;
+  if (!x.execute) return x.number == 1 && !y.execute && y.number == 1;
+  return y.execute && meetAlike(*x.i, *y.i) && inDifferentBranches(a, b);
 }
 
-// Runs warp operations whose lanes are all there; with `partial`, the first one anyway, as nothing else can happen.
-bool Warp::completeWarpSync(bool partial) {
-  const uint32_t live = liveMask();
+uint32_t Warp::presentWith(uint32_t lane) const {
+  uint32_t present = 0;
+  for (uint32_t other = 0; other < kWarpSize; ++other)
+    if ((lanes[lane].syncMask >> other & 1) && meets(lane, other)) present |= 1u << other;
+  return present;
+}
+
+// Of those that wait for others, one at the earliest place: what comes behind it waits for it.
+uint32_t Warp::firstWaiting() const {
+  uint32_t first = kWarpSize;
   for (uint32_t lane = 0; lane < kWarpSize; ++lane) {
     if (lanes[lane].state != State::AtWarpSync) continue;
-    uint32_t present = 0;
-    for (uint32_t other = 0; other < kWarpSize; ++other)
-      if (((lanes[lane].syncMask >> other) & 1) && lanes[other].state == State::AtWarpSync && meets(lane, other))
-        present |= 1u << other;
-    if (!partial && present != (lanes[lane].syncMask & live)) continue;
-    const Step& s = stepOf(lane);
-    if (s.execute) s.execute(*this, s, present);
-    if (observer) tellMeeting(lane, present);
-    eachLane(present, [&](uint32_t l) {
-      lanes[l].state = State::Ready;
-      ++lanes[l].step;
-    });
-    return true;
+    const Places p = first == kWarpSize ? Places{} : placesOf(lane, first);
+    if (first == kWarpSize || p.first < p.second) first = lane;
   }
-  return false;
+  return first;
+}
+
+// Runs a warp operation whose lanes are all there; with `partial`, the first one anyway, as nothing else can happen.
+bool Warp::completeWarpSync(bool partial) {
+  const uint32_t live = liveMask();
+  uint32_t lane = partial ? firstWaiting() : 0, present = 0;
+  for (; lane < kWarpSize; ++lane) {
+    if (lanes[lane].state != State::AtWarpSync) continue;
+    present = presentWith(lane);
+    if (partial || present == (lanes[lane].syncMask & live)) break;
+  }
+  if (lane == kWarpSize) return false;
+  const Step& s = stepOf(lane);
+  if (s.execute) s.execute(*this, s, present);
+  if (observer) tellMeeting(lane, present);
+  eachLane(present, [&](uint32_t l) {
+    lanes[l].state = State::Ready;
+    ++lanes[l].step;
+  });
+  return true;
 }
 
 void Warp::arriveBarrier(const Step& s, uint32_t mask, uint32_t step) {
