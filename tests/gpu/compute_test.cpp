@@ -333,7 +333,7 @@ TEST_F(Held, UrgentGridsWaitForNoLane) {
   const Grid grid{.urgency = 5};
   const ComputeEngine::Launch urgent{other, grid, reinterpret_cast<const std::byte*>(&arguments), 12};
   for (unsigned lane = 0; lane < 3; ++lane) {
-    const ComputeEngine::Sent sent = must(engine->launchUrgent(lane, std::span(&urgent, 1)));
+    const ComputeEngine::Sent sent = must(engine->launch({lane, true}, std::span(&urgent, 1)));
     ASSERT_EQ(sent.submission.wait(kSecond * 10), CUDA_SUCCESS);
     EXPECT_EQ(seen.back().get(qmd::kGroup), 0u);
   }
@@ -351,7 +351,7 @@ TEST_F(Compute, UrgentGridsHaveLocalMemory) {
     EXPECT_EQ(engine->reserveLocal(bytes), CUDA_SUCCESS);
     kernel.localBytes = bytes;
     const ComputeEngine::Launch urgent{kernel, grid, reinterpret_cast<const std::byte*>(&arguments), 12};
-    const ComputeEngine::Sent sent = must(engine->launchUrgent(0, std::span(&urgent, 1)));
+    const ComputeEngine::Sent sent = must(engine->launch({0, true}, std::span(&urgent, 1)));
     EXPECT_EQ(sent.submission.wait(kSecond * 10), CUDA_SUCCESS);
   };
   run(16);
@@ -478,7 +478,7 @@ struct PreparedRuns : Levels {
     grids = must(engine->prepare(items));
     all = static_cast<uint32_t>((uint64_t{1} << places.size()) - 1);
   }
-  Submission begin(unsigned lane) { return must(engine->launch(lane, false, *grids, {}, Room::Waited)); }
+  Submission begin(unsigned lane) { return must(engine->launch(lane, *grids, {}, Room::Waited)); }
   void runOnce(unsigned lane) {
     play.begun = play.over = 0;
     play.looks = play.overBefore = {};
@@ -521,7 +521,7 @@ TEST_F(PreparedRuns, WaitForWhatTheyFollow) {
   Submission last;
   for (unsigned round = 0; round < 200; ++round) {
     const Submission before[] = {last};
-    last = must(engine->launch(round, false, *grids, std::span(before, round ? 1 : 0), Room::Waited));
+    last = must(engine->launch(round, *grids, std::span(before, round ? 1 : 0), Room::Waited));
   }
   EXPECT_EQ(last.wait(kSecond * 10), CUDA_SUCCESS);
   EXPECT_EQ(play.over, all);

@@ -61,7 +61,7 @@ Result<WorkSender::Sent> WorkSender::launch(std::span<const Command> launches, c
   launches_.clear();
   for (size_t i = 0; i < launches.size(); ++i) launches_.push_back(prepare(launches[i], parent, prepared_[i], room));
   launches_.front().stamped = stamped;
-  return urgent ? engine.launchUrgent(lane_, launches_) : engine.launch(lane_, launches_);
+  return engine.launch({lane_, urgent}, launches_);
 }
 
 unsigned WorkSender::urgencyOf(const LaunchRecord& record) const {
@@ -175,7 +175,7 @@ Result<Submission> WorkSender::send(PreparedWork& work, FaultSink& faults, Room 
 Result<Submission> WorkSender::launch(PreparedWork& work, Room room) {
   VG_TRY(ComputeEngine & engine, parts_.compute());
   if (!work.urgent && followsNothing()) lane_ = engine.quietLane(lane_);
-  return engine.launch(lane_, work.urgent, *work.grids, before_, room);
+  return engine.launch({lane_, work.urgent}, *work.grids, before_, room);
 }
 
 static bool mayBeRepeated(const copy::Shape& shape) { return !copy::overlap(shape); }

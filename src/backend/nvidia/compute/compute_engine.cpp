@@ -73,12 +73,8 @@ Result<ComputeEngine::Sent> ComputeEngine::send(Lane& lane, std::span<const Laun
   return inLane(lane, launches.front().room, [&](ComputeChannel& channel) { return channel.launch(launches); });
 }
 
-ComputeEngine::Lane& ComputeEngine::laneFor(unsigned lane, bool urgent) {
-  return lanes_[urgent && makeUrgentLanes() ? kChannels + lane % kUrgentLanes : lane % kLanes];
-}
-
-Result<ComputeEngine::Sent> ComputeEngine::launchUrgent(unsigned lane, std::span<const Launch> launches) {
-  return send(laneFor(lane, true), launches);
+ComputeEngine::Lane& ComputeEngine::laneAt(Place place) {
+  return lanes_[place.urgent && makeUrgentLanes() ? kChannels + place.lane % kUrgentLanes : place.lane % kLanes];
 }
 
 Result<std::unique_ptr<PreparedGrids>> ComputeEngine::prepare(std::span<const PreparedGrids::Item> items) {
@@ -87,10 +83,9 @@ Result<std::unique_ptr<PreparedGrids>> ComputeEngine::prepare(std::span<const Pr
   return PreparedGrids::create(gpu_, addresses_, facts, items);
 }
 
-Result<Submission> ComputeEngine::launch(unsigned lane, bool urgent, PreparedGrids& grids,
-                                         std::span<const Submission> after, Room room) {
-  return inLane(laneFor(lane, urgent), room,
-                [&](ComputeChannel& channel) { return channel.launch(grids, after, room); });
+Result<Submission> ComputeEngine::launch(Place place, PreparedGrids& grids, std::span<const Submission> after,
+                                         Room room) {
+  return inLane(laneAt(place), room, [&](ComputeChannel& channel) { return channel.launch(grids, after, room); });
 }
 
 // Tried once: what cannot be made now would hold up every launch.

@@ -20,19 +20,22 @@ class ComputeEngine {
   ComputeEngine(const ComputeEngine&) = delete;
 
   using Launch = ComputeChannel::Launch;
-  // Sends a grid behind all others of its lane. Lanes share channels when there are more of them than channels.
+  // Which grids a grid goes behind: those of its lane. Lanes share channels when there are more of them than channels.
+  // Urgent grids go before those that are not: in channels of their own, made at the first use, as a channel's grids
+  // begin one behind the other. Where these cannot be made nothing is urgent.
+  struct Place {
+    Place(unsigned lane, bool urgent = false) : lane(lane), urgent(urgent) {}
+    unsigned lane;
+    bool urgent;
+  };
   // Requires: reserveLocal(launch.code.localBytes) succeeded.
-  Result<Submission> launch(unsigned lane, const Launch& launch) { return send(lanes_[lane % kLanes], launch); }
+  Result<Submission> launch(Place place, const Launch& launch) { return send(laneAt(place), launch); }
   // The same of several grids, as ComputeChannel sends them.
   using Sent = ComputeChannel::Sent;
-  Result<Sent> launch(unsigned lane, std::span<const Launch> launches) { return send(lanes_[lane % kLanes], launches); }
-  // The same of grids that go before those of lanes: in channels of their own, made at the first use, as a channel's
-  // grids begin one behind the other. Without them it is launch().
-  Result<Sent> launchUrgent(unsigned lane, std::span<const Launch> launches);
+  Result<Sent> launch(Place place, std::span<const Launch> launches) { return send(laneAt(place), launches); }
   // Grids that are run by launch(): PreparedGrids::create().
   Result<std::unique_ptr<PreparedGrids>> prepare(std::span<const PreparedGrids::Item> items);
-  Result<Submission> launch(unsigned lane, bool urgent, PreparedGrids& grids, std::span<const Submission> after,
-                            Room room);
+  Result<Submission> launch(Place place, PreparedGrids& grids, std::span<const Submission> after, Room room);
   // Whether they are what prepare() would make now.
   bool isCurrent(const PreparedGrids& grids) const {
     return grids.descriptions() == descriptions_.load(std::memory_order_acquire);
@@ -64,7 +67,7 @@ class ComputeEngine {
 
   ComputeEngine(Gpu& gpu, Addresses& addresses) : gpu_(gpu), addresses_(addresses) {}
   static constexpr unsigned kChannels = kLanes + 1, kUrgentLanes = 2;
-  Lane& laneFor(unsigned lane, bool urgent);
+  Lane& laneAt(Place place);
   static Result<Submission> send(Lane& lane, const Launch& launch);
   static Result<Sent> send(Lane& lane, std::span<const Launch> launches);
   CUresult takeWindows();
