@@ -1,6 +1,7 @@
 // Lanes of a warp that stand in different branches and loops and meet there by __syncwarp, whose mask names all of them
-// or a group: each must find what the others wrote before the meeting, and nothing of what they write behind it. Shuffles,
-// votes, matches and reductions with one mask in different branches are one operation of all lanes that it names.
+// or a group: each must find what the others wrote before the meeting, and nothing of what they write behind it.
+// Shuffles, votes, matches and reductions with one mask in different branches are one operation of all lanes that it
+// names.
 #include "check.h"
 
 enum class By { Parity, Thirds, First, Nested };             // which branch a lane takes

@@ -228,10 +228,6 @@ class Warp {
   const Frame& frame(uint32_t lane) const { return lanes[lane].frames.back(); }
   // What a lane does in an operation of the warp that it waits at, which others may do with another step.
   const Step& stepOf(uint32_t lane) const { return frame(lane).code->steps[lanes[lane].step]; }
-  // The same of lanes that run `s` together, waiting for others or not.
-  const Step& stepOf(uint32_t lane, const Step& s) const {
-    return lanes[lane].state == State::AtWarpSync ? stepOf(lane) : s;
-  }
   uint64_t special(uint32_t lane, Special s) const;
   uint32_t liveMask() const;
   const RuntimeCalls& calls() const { return *block->launch->calls; }
@@ -285,15 +281,6 @@ class Warp {
   void finish(uint32_t lane);
   void arriveBarrier(const Step& s, uint32_t mask, uint32_t step);
   void arriveWarpSync(const Step& s, uint32_t mask, uint32_t step);
-  struct Places {
-    const FunctionCode* code = nullptr;
-    uint32_t first = 0, second = 0;
-  };
-  Places placesOf(uint32_t a, uint32_t b) const;
-  bool inDifferentBranches(uint32_t a, uint32_t b) const;
-  bool meets(uint32_t a, uint32_t b) const;
-  uint32_t presentWith(uint32_t lane) const;
-  uint32_t firstWaiting() const;
   bool completeWarpSync(bool partial);
   bool completeBarrier();
   std::byte* checked(uint32_t lane, const Step& s, uint64_t at, uint64_t bytes, uint64_t alignment, Space space);

@@ -44,6 +44,58 @@ bool leadsTo(const FunctionCode& code, uint32_t from, uint32_t to) {
   return comes || targets.has(to);
 }
 
+// Where two lanes part, from the kernel's own steps on: the function and their steps in it; no function where they do
+// not.
+struct Places {
+  const FunctionCode* code = nullptr;
+  uint32_t first = 0, second = 0;
+};
+
+Places placesOf(const Warp::Lane& a, const Warp::Lane& b) {
+  const auto stepIn = [](const Warp::Lane& l, size_t level) {
+    return level + 1 < l.frames.size() ? l.frames[level + 1].resume : l.step;
+  };
+  for (size_t level = 0; level < std::min(a.frames.size(), b.frames.size()); ++level) {
+    if (a.frames[level].code != b.frames[level].code) break;
+    const uint32_t at = stepIn(a, level), other = stepIn(b, level);
+    if (at != other) return {a.frames[level].code, at, other};
+  }
+  return {};
+}
+
+// Whether two lanes have gone different ways that neither comes from the other's place to its own.
+bool inDifferentBranches(const Warp::Lane& a, const Warp::Lane& b) {
+  const Places p = placesOf(a, b);
+  return !p.code || !leadsTo(*p.code, std::min(p.first, p.second), std::max(p.first, p.second));
+}
+
+// Lanes with one mask meet in different branches, too, in operations of one kind; in barriers anywhere.
+bool meets(const Warp& w, uint32_t a, uint32_t b) {
+  if (w.lanes[b].state != Warp::State::AtWarpSync || w.lanes[a].syncMask != w.lanes[b].syncMask) return false;
+  const Step &x = w.stepOf(a), &y = w.stepOf(b);
+  if (&x == &y) return true;
+  if (!x.execute) return x.number == 1 && !y.execute && y.number == 1;
+  return y.execute && meetAlike(*x.i, *y.i) && inDifferentBranches(w.lanes[a], w.lanes[b]);
+}
+
+uint32_t presentWith(const Warp& w, uint32_t lane) {
+  uint32_t present = 0;
+  for (uint32_t other = 0; other < kWarpSize; ++other)
+    if ((w.lanes[lane].syncMask >> other & 1) && meets(w, lane, other)) present |= 1u << other;
+  return present;
+}
+
+// Of those that wait for others, one at the earliest place: what comes behind it waits for it.
+uint32_t firstWaiting(const Warp& w) {
+  uint32_t first = kWarpSize;
+  for (uint32_t lane = 0; lane < kWarpSize; ++lane) {
+    if (w.lanes[lane].state != Warp::State::AtWarpSync) continue;
+    const Places p = first == kWarpSize ? Places{} : placesOf(w.lanes[lane], w.lanes[first]);
+    if (first == kWarpSize || p.first < p.second) first = lane;
+  }
+  return first;
+}
+
 }  // namespace
 
 // Lanes wait at the instruction itself; completion moves them behind it.
@@ -58,59 +110,13 @@ void Warp::arriveWarpSync(const Step& s, uint32_t mask, uint32_t step) {
   completeWarpSync(false);
 }
 
-// Where two lanes part, from the kernel's own steps on: the function and their steps in it, equal where they do not.
-Warp::Places Warp::placesOf(uint32_t a, uint32_t b) const {
-  const std::vector<Frame>&x = lanes[a].frames, &y = lanes[b].frames;
-  const auto stepIn = [](const Lane& l, size_t level) {
-    return level + 1 < l.frames.size() ? l.frames[level + 1].resume : l.step;
-  };
-  for (size_t level = 0; level < std::min(x.size(), y.size()) && x[level].code == y[level].code; ++level) {
-    const uint32_t at = stepIn(lanes[a], level), other = stepIn(lanes[b], level);
-    if (at != other) return {x[level].code, at, other};
-  }
-  return {};
-}
-
-// Whether two lanes have gone different ways that neither comes from the other's place to its own.
-bool Warp::inDifferentBranches(uint32_t a, uint32_t b) const {
-  const Places p = placesOf(a, b);
-  return !p.code || !leadsTo(*p.code, std::min(p.first, p.second), std::max(p.first, p.second));
-}
-
-// Lanes with one mask meet in different branches, too, in operations of one kind; in barriers anywhere.
-bool Warp::meets(uint32_t a, uint32_t b) const {
-  if (lanes[b].state != State::AtWarpSync || lanes[a].syncMask != lanes[b].syncMask) return false;
-  const Step &x = stepOf(a), &y = stepOf(b);
-  if (&x == &y) return true;
-  if (!x.execute) return x.number == 1 && !y.execute && y.number == 1;
-  return y.execute && meetAlike(*x.i, *y.i) && inDifferentBranches(a, b);
-}
-
-uint32_t Warp::presentWith(uint32_t lane) const {
-  uint32_t present = 0;
-  for (uint32_t other = 0; other < kWarpSize; ++other)
-    if ((lanes[lane].syncMask >> other & 1) && meets(lane, other)) present |= 1u << other;
-  return present;
-}
-
-// Of those that wait for others, one at the earliest place: what comes behind it waits for it.
-uint32_t Warp::firstWaiting() const {
-  uint32_t first = kWarpSize;
-  for (uint32_t lane = 0; lane < kWarpSize; ++lane) {
-    if (lanes[lane].state != State::AtWarpSync) continue;
-    const Places p = first == kWarpSize ? Places{} : placesOf(lane, first);
-    if (first == kWarpSize || p.first < p.second) first = lane;
-  }
-  return first;
-}
-
 // Runs a warp operation whose lanes are all there; with `partial`, the first one anyway, as nothing else can happen.
 bool Warp::completeWarpSync(bool partial) {
   const uint32_t live = liveMask();
-  uint32_t lane = partial ? firstWaiting() : 0, present = 0;
+  uint32_t lane = partial ? firstWaiting(*this) : 0, present = 0;
   for (; lane < kWarpSize; ++lane) {
     if (lanes[lane].state != State::AtWarpSync) continue;
-    present = presentWith(lane);
+    present = presentWith(*this, lane);
     if (partial || present == (lanes[lane].syncMask & live)) break;
   }
   if (lane == kWarpSize) return false;

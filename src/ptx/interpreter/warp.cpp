@@ -1,11 +1,16 @@
 // Operations across the lanes of a warp. `mask` is the set of lanes that execute the instruction together. Those that
-// have met in different branches do so with operands of their own (Warp::stepOf).
+// have met in different branches do so with operands of their own (stepOf).
 #include <algorithm>
 
 #include "ptx/interpreter/interpreter_impl.h"
 
 namespace vg::ptx::interpreter {
 namespace {
+
+// Of a lane that does `s` with others, which have waited for it or not.
+const Step& stepOf(const Warp& w, uint32_t lane, const Step& s) {
+  return w.lanes[lane].state == Warp::State::AtWarpSync ? w.stepOf(lane) : s;
+}
 
 enum class Shuffle : uint8_t { Up, Down, Butterfly, Index };
 
@@ -19,9 +24,9 @@ void shuffle(Warp& w, const Step& s, uint32_t mask) {
     readable |= 1u << lane;
   }
   readable |= mask;
-  eachLane(mask, [&](uint32_t lane) { values[lane] = w.read(lane, w.stepOf(lane, s).sources[0]); });
+  eachLane(mask, [&](uint32_t lane) { values[lane] = w.read(lane, stepOf(w, lane, s).sources[0]); });
   eachLane(mask, [&](uint32_t lane) {
-    const Step& own = w.stepOf(lane, s);
+    const Step& own = stepOf(w, lane, s);
     const uint32_t b = static_cast<uint32_t>(w.read(lane, own.sources[1])) & 31;
     const uint32_t c = static_cast<uint32_t>(w.read(lane, own.sources[2]));
     const uint32_t segment = c >> 8 & 31, clamp = c & 31;
@@ -55,7 +60,7 @@ void shuffle(Warp& w, const Step& s, uint32_t mask) {
 void vote(Warp& w, const Step& s, uint32_t mask) {
   uint32_t yes = 0;
   eachLane(mask, [&](uint32_t lane) {
-    yes |= static_cast<uint32_t>(w.read(lane, w.stepOf(lane, s).sources[0]) & 1) << lane;
+    yes |= static_cast<uint32_t>(w.read(lane, stepOf(w, lane, s).sources[0]) & 1) << lane;
   });
   uint64_t result = yes;
   if (s.i->has(Mod::All))
@@ -64,20 +69,20 @@ void vote(Warp& w, const Step& s, uint32_t mask) {
     result = yes != 0;
   else if (s.i->has(Mod::Uni))
     result = yes == mask || yes == 0;
-  eachLane(mask, [&](uint32_t lane) { w.write(lane, w.stepOf(lane, s).targets[0], result); });
+  eachLane(mask, [&](uint32_t lane) { w.write(lane, stepOf(w, lane, s).targets[0], result); });
 }
 
 void match(Warp& w, const Step& s, uint32_t mask) {
   uint64_t values[kWarpSize] = {};
   const uint64_t bits = maskOf(bitsOf(s.i->type()));
-  eachLane(mask, [&](uint32_t lane) { values[lane] = w.read(lane, w.stepOf(lane, s).sources[0]) & bits; });
+  eachLane(mask, [&](uint32_t lane) { values[lane] = w.read(lane, stepOf(w, lane, s).sources[0]) & bits; });
   const bool all = s.i->has(Mod::All);
   eachLane(mask, [&](uint32_t lane) {
     uint32_t equal = 0;
     eachLane(mask, [&](uint32_t other) { equal |= static_cast<uint32_t>(values[other] == values[lane]) << other; });
     const bool same = equal == mask;
-    w.write(lane, w.stepOf(lane, s).targets[0], all ? (same ? mask : 0) : equal);
-    w.write(lane, w.stepOf(lane, s).targets[1], same);
+    w.write(lane, stepOf(w, lane, s).targets[0], all ? (same ? mask : 0) : equal);
+    w.write(lane, stepOf(w, lane, s).targets[1], same);
   });
 }
 
@@ -87,7 +92,7 @@ void reduce(Warp& w, const Step& s, uint32_t mask) {
   bool first = true;
   uint32_t result = 0;
   eachLane(mask, [&](uint32_t lane) {
-    const uint32_t v = static_cast<uint32_t>(w.read(lane, w.stepOf(lane, s).sources[0]));
+    const uint32_t v = static_cast<uint32_t>(w.read(lane, stepOf(w, lane, s).sources[0]));
     const int32_t a = static_cast<int32_t>(result), b = static_cast<int32_t>(v);
     if (first)
       result = v;
@@ -105,7 +110,7 @@ void reduce(Warp& w, const Step& s, uint32_t mask) {
       result ^= v;
     first = false;
   });
-  eachLane(mask, [&](uint32_t lane) { w.write(lane, w.stepOf(lane, s).targets[0], result); });
+  eachLane(mask, [&](uint32_t lane) { w.write(lane, stepOf(w, lane, s).targets[0], result); });
 }
 
 // redux.f32: min and max of numbers; with .NaN any NaN wins, with .abs magnitudes count.
@@ -114,7 +119,7 @@ void reduceFloats(Warp& w, const Step& s, uint32_t mask) {
   uint64_t result = 0;
   bool first = true, unordered = false;
   eachLane(mask, [&](uint32_t lane) {
-    uint64_t bits = w.read(lane, w.stepOf(lane, s).sources[0]) & 0xffffffff;
+    uint64_t bits = w.read(lane, stepOf(w, lane, s).sources[0]) & 0xffffffff;
     if (s.i->has(Mod::Abs)) bits &= 0x7fffffff;
     const float value = asFloat(bits), best = asFloat(result);
     unordered |= value != value;
@@ -123,14 +128,14 @@ void reduceFloats(Warp& w, const Step& s, uint32_t mask) {
     first = false;
   });
   if ((unordered && s.i->has(Mod::NaN)) || asFloat(result) != asFloat(result)) result = 0x7fffffff;
-  eachLane(mask, [&](uint32_t lane) { w.write(lane, w.stepOf(lane, s).targets[0], result); });
+  eachLane(mask, [&](uint32_t lane) { w.write(lane, stepOf(w, lane, s).targets[0], result); });
 }
 
 void elect(Warp& w, const Step& s, uint32_t mask) {
   const uint32_t leader = static_cast<uint32_t>(std::countr_zero(mask));
   eachLane(mask, [&](uint32_t lane) {
-    w.write(lane, w.stepOf(lane, s).targets[0], leader);
-    w.write(lane, w.stepOf(lane, s).targets[1], lane == leader);
+    w.write(lane, stepOf(w, lane, s).targets[0], leader);
+    w.write(lane, stepOf(w, lane, s).targets[1], lane == leader);
   });
 }
 

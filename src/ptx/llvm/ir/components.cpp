@@ -26,6 +26,17 @@ void markBypassed(Program& program, uint32_t component) {
   }
 }
 
+// What the ways into a region and out of it mean for the lanes in it.
+void noteEntriesAndExits(Program& program) {
+  const BlockId end = endBlock(program);
+  for (Component& c : program.components)
+    for (BlockId b : c.blocks)
+      for (BlockId s : program.blocks[b].successors)
+        if (s == end && c.exit != end) c.hasLaneExits = true;
+  for (uint32_t c = 0; c < program.components.size(); ++c)
+    if (program.components[c].takesTurns) markBypassed(program, c);
+}
+
 }  // namespace
 
 void formComponents(Program& program) {
@@ -84,12 +95,7 @@ void formComponents(Program& program) {
     const uint32_t id = program.blocks[b].component;
     if (exit == end || program.blocks[exit].component != id) program.components[id].exit = exit;
   }
-  for (Component& c : program.components)
-    for (BlockId b : c.blocks)
-      for (BlockId s : program.blocks[b].successors)
-        if (s == end && c.exit != end) c.hasLaneExits = true;
-  for (uint32_t c = 0; c < program.components.size(); ++c)
-    if (program.components[c].takesTurns) markBypassed(program, c);
+  noteEntriesAndExits(program);
 }
 
 }  // namespace vg::ptx::gen

@@ -16,8 +16,8 @@ class HeldLanes : public EmitterPart {
 
   void emitArrival(const Instruction& i);
   void emitHeld(const Instruction& i);
-  // Of an operation of the warp: what its first operand is in each lane, as integers of so many bits, and the lanes that
-  // take part as far as its mask names them. Both are those of other instructions, too, where isJoint().
+  // Of an operation of the warp: what its first operand is in each lane, as integers of so many bits, and the lanes
+  // that take part as far as its mask names them. Both are those of other instructions, too, where isJoint().
   Chunks brought(const Instruction& i, uint32_t bits);
   Mask takingPart(const Instruction& i);
 
