@@ -17,6 +17,7 @@
 #include "check/calls.h"
 #include "check/faulted.h"
 #include "check/global_races.h"
+#include "check/heap_leaks.h"
 #include "check/initialised.h"
 #include "check/report.h"
 #include "copy/watch.h"
@@ -113,6 +114,7 @@ void atExit(int status, void*) {
 [[gnu::destructor]] void atUnload() {
   if (getpid() != checkedProcess || endsWith < 0 || !wants(Tool::Leaks)) return;
   calls::reportLeaks();
+  heap_leaks::reportAll();
   summarise();
   const int code = distinctFaults() && endsWith == 0 ? exitStatus() : 0;
   if (!code) return;

@@ -30,6 +30,8 @@ SURROUNDINGS = {
     "doubleFree": "memory that was freed",
     "freeInside": "at byte 16 of an allocation of 64 bytes",
     "leaks": "made by cu",
+    "heapLeak": "allocated in kernel heapLeak(int**) at",
+    "heapLeakOfContext": ", 32 times",
     "neverWritten": "at byte 64 of an allocation of 128 bytes",
 }
 

@@ -259,6 +259,11 @@ T* allocate(size_t count) {
   return data;
 }
 
+__global__ void heapLeak(int** out) {
+  out[threadIdx.x] = static_cast<int*>(malloc(16));  // HERE heapLeak
+  if (threadIdx.x % 2) free(out[threadIdx.x]);
+}
+
 static void leaveThings() {
   void* host = nullptr;
   cudaMallocHost(&host, 4096);
@@ -348,6 +353,11 @@ static void run(const char* name) {
   if (is("hostFreeOfDevice")) cudaFreeHost(allocate<int>(16));
   if (is("failingCall")) cudaMemcpy(out, out + (size_t{1} << 40), 64, cudaMemcpyDeviceToDevice);
   if (is("leaks")) leaveThings();
+  if (is("heapLeak")) heapLeak<<<1, 64>>>(allocate<int*>(64));
+  if (is("heapLeakOfContext")) {
+    heapLeak<<<1, 64>>>(allocate<int*>(64));
+    cudaDeviceReset();
+  }
   if (is("readAfterWrite")) readAfterWrite<<<1, 64>>>(out);
   if (is("writeAfterRead")) writeAfterRead<<<1, 64>>>(out);
   if (is("writeAfterWrite")) writeAfterWrite<<<1, 32>>>(out);

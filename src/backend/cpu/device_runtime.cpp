@@ -14,6 +14,7 @@
 #include "backend/cpu/run/thread.h"
 #include "backend/device_runtime.h"
 #include "check/check.h"
+#include "check/heap_leaks.h"
 #include "copy/watch.h"
 #include "ptx/facts/layout.h"
 
@@ -96,7 +97,10 @@ class Caller final : public DeviceRuntimeCaller {
   void awaitRoom(uint64_t stream) override;
   uint64_t allocate(uint64_t bytes) override {
     const KernelThread::Critical guard(block_.thread());
-    return reinterpret_cast<uint64_t>(launch().context->heap().allocate(bytes, limits().heapBytes));
+    const auto memory = reinterpret_cast<uint64_t>(launch().context->heap().allocate(bytes, limits().heapBytes));
+    if (check::heap_leaks::on())
+      check::heap_leaks::allocated(memory, bytes, {launch().kernelName, launch().module, state_.line});
+    return memory;
   }
   RuntimeError release(uint64_t memory) override;
   bool hasRoom(uint64_t stream) {

@@ -8,6 +8,10 @@
 #include "backend/cpu/run/kernel_context.h"
 #include "backend/device.h"
 
+namespace vg::ptx {
+struct Module;
+}
+
 namespace vg::backend::cpu {
 
 // What every kernel of an image may be: the queue finds the class of a record's kernel here.
@@ -28,6 +32,8 @@ class CpuKernel : public Kernel {
   // Whether a kernel may launch it so. On the stack of a kernel: compiles nothing. Requires: prepare() of the kernel
   // that launches it succeeded.
   virtual CUresult permits(const LaunchShape&) { return CUDA_SUCCESS; }
+  // The PTX that it was made from; null: of none.
+  virtual const ptx::Module* module() const { return nullptr; }
 };
 
 }  // namespace vg::backend::cpu

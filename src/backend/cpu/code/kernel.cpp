@@ -84,6 +84,8 @@ KernelFacts PtxKernel::facts() const {
   return facts;
 }
 
+const ptx::Module* PtxKernel::module() const { return &program_.module(); }
+
 Result<int> PtxKernel::attribute(CUfunction_attribute attribute) { return rules_.attribute(facts(), attribute); }
 CUresult PtxKernel::setAttribute(CUfunction_attribute attribute, int value) {
   return rules_.setAttribute(facts(), attribute, value);

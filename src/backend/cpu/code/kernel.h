@@ -40,6 +40,7 @@ class PtxKernel final : public CpuKernel {
   Result<Ready> ready(const LaunchShape& shape, const std::byte* parameters) override;
   CUresult permits(const LaunchShape& shape) override;
   Calls calls() override { return program_.facts().calls; }
+  const ptx::Module* module() const override;
 
  private:
   uint32_t threadsOf(const uint32_t (&size)[3]) const;  // the most that a block may have if the size is not given

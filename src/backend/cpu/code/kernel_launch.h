@@ -29,6 +29,7 @@ struct RunningLaunch {
   ptx::KernelLaunch abi{};
   const LoadedKernel* code = nullptr;
   const char* kernelName = "";
+  const ptx::Module* module = nullptr;  // of the kernel, where it was made from PTX
   uint32_t parameterBytes = 0;
   KernelContext* context = nullptr;
   coverage::Recording* recording = nullptr;          // null: nobody counts what it runs

@@ -239,6 +239,8 @@ Result<ProgramKernel::Code> ProgramKernel::make(const CodeVariant& wanted) {
   return makeInterpreted();
 }
 
+const ptx::Module& ProgramKernel::module() const { return program_.module(); }
+
 Result<ProgramKernel::Code> ProgramKernel::makeInterpreted() { return interpret(program_.module(), function_); }
 
 // What code that checks its accesses is told of; null where none does.

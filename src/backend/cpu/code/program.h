@@ -56,6 +56,7 @@ class ProgramKernel final : public upgrades::Upgradable, FunctionMaker {
   uint32_t parameterBytes() const { return parameterBytes_; }
   coverage::Recording* recording() const;
   const Facts& facts();
+  const ptx::Module& module() const;
   // The code of a variant. Compiles at first; others that want the same variant wait, nobody else does.
   Result<const LoadedKernel*> variant(const CodeVariant& wanted);
   // The same as variant() if it is there already; else null.

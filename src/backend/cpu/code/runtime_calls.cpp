@@ -24,6 +24,7 @@
 #include "backend/interleaving.h"
 #include "backend/kernel_print.h"
 #include "base/shortage.h"
+#include "check/heap_leaks.h"
 #include "check/tools.h"
 #include "ptx/facts/reach.h"
 #include "ptx/operations/async_operation.h"
@@ -299,7 +300,15 @@ void callApart(BlockState* state, uint32_t warp, uint32_t mask, const uint64_t* 
   }
 }
 
-void allocate(BlockState* state, uint32_t, uint32_t mask, const uint64_t* sizes, uint64_t* results) {
+// `from`: what the call returns to, in code of a kernel or in the interpreter.
+void tellAllocated(const ResidentBlock& block, const void* from, uint64_t piece, uint64_t bytes) {
+  const RunningLaunch& launch = block.launch();
+  const uint32_t line =
+      CodePages::contains(from) ? launch.code->lineAt(static_cast<const std::byte*>(from) - 1) : block.state().line;
+  check::heap_leaks::allocated(piece, bytes, {launch.kernelName, launch.module, line});
+}
+
+void allocateFrom(BlockState* state, uint32_t mask, const uint64_t* sizes, uint64_t* results, const void* from) {
   ResidentBlock& block = ResidentBlock::of(state);
   KernelContext& context = *block.launch().context;
   const size_t limit = context.limits().heapBytes.load(std::memory_order_relaxed);
@@ -307,7 +316,18 @@ void allocate(BlockState* state, uint32_t, uint32_t mask, const uint64_t* sizes,
   for (uint32_t left = mask; left; left &= left - 1) {
     const int lane = std::countr_zero(left);
     results[lane] = reinterpret_cast<uint64_t>(context.heap().allocate(sizes[lane], limit));
+    if (check::heap_leaks::on()) tellAllocated(block, from, results[lane], sizes[lane]);
   }
+}
+
+// Compiled code cannot be unwound: a call that gets no memory of the host ends the kernel as a fault does.
+void allocate(BlockState* state, uint32_t warp, uint32_t mask, const uint64_t* sizes, uint64_t* results) {
+  const void* const from = __builtin_return_address(0);
+  try {
+    return allocateFrom(state, mask, sizes, results, from);
+  } catch (const std::bad_alloc&) {
+  }
+  ResidentBlock::of(state).lackMemory(warp);
 }
 
 void release(BlockState* state, uint32_t warp, uint32_t mask, const uint64_t* addresses) {
@@ -361,7 +381,7 @@ uint64_t globalTimer(BlockState*) { return nanoseconds(CLOCK_REALTIME); }
 
 }  // namespace
 
-// Compiled code cannot be unwound: a call that gets no memory of the host ends the kernel as a fault does.
+// The same for other calls.
 template <auto kCall>
 struct Guarded;
 template <class... Rest, void (*kCall)(BlockState*, uint32_t, Rest...)>
@@ -386,7 +406,7 @@ static constinit ptx::ReachCalls reachCalls = {
             .print = printLanes,
             .assertFail = assertFail,
             .trap = trap,
-            .allocate = Guarded<allocate>::call,
+            .allocate = allocate,
             .release = release,
             .clock = clock,
             .globalTimer = globalTimer,

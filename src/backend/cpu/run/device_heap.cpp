@@ -6,6 +6,7 @@
 #include <new>
 
 #include "check/check.h"
+#include "check/heap_leaks.h"
 #include "ptx/facts/reach.h"
 
 namespace vg::backend::cpu {
@@ -19,6 +20,7 @@ constexpr uint64_t kApart = kGranule;  // between pieces in checked mode: who le
 
 KernelHeap::~KernelHeap() {
   if (!range_) return;
+  if (check::heap_leaks::on()) check::heap_leaks::heapEnds(reinterpret_cast<uint64_t>(range_.start), range_.bytes);
   if (check::any()) check::endParts(reinterpret_cast<CUdeviceptr>(range_.start), range_.bytes);
   ptx::removeKernelMemory(range_.start);
   range_.release();
@@ -63,6 +65,7 @@ bool KernelHeap::release(void* piece) {
   if (!range_ || offset >= range_.bytes || offset % kGranule) return false;
   if (!pieces_.give(static_cast<uint32_t>(offset / kGranule))) return false;
   if (check::any()) check::removePart(reinterpret_cast<CUdeviceptr>(piece));
+  if (check::heap_leaks::on()) check::heap_leaks::released(reinterpret_cast<uint64_t>(piece));
   return true;
 }
 

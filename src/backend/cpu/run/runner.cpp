@@ -174,6 +174,7 @@ void describe(RunningLaunch& launch, const LaunchRecord& record, const CpuKernel
   if (record.graph) abi.graphExec = record.graph->exec();
   launch.code = ready.code;
   launch.kernelName = record.kernel->name().c_str();
+  launch.module = static_cast<const CpuKernel*>(record.kernel)->module();
   launch.parameterBytes = record.kernel->parameterBytes();
   launch.context = ready.context;
   launch.blocks = uint64_t{shape.grid[0]} * shape.grid[1] * shape.grid[2];
