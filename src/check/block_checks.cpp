@@ -1,6 +1,7 @@
 #include "check/block_checks.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "check/allocations.h"
 #include "check/faulted.h"
@@ -37,8 +38,9 @@ void BlockChecks::enter(ptx::BlockState& block, const ptx::Module& module, const
   inCluster_ = uint64_t{cluster[0]} * cluster[1] * cluster[2] > 1;
   if (wants(Tool::Race)) clocks_.reset(block.launch->threadsPerBlock);
   shared_.reset(block.sharedLimit);
-  shared_.written(0, std::min(reserved, block.sharedLimit));
-  std::fill(std::begin(meetings_), std::end(meetings_), Meeting());
+  if (wants(Tool::Init)) shared_.written(0, std::min(reserved, block.sharedLimit));
+  for (Meeting& meeting : meetings_)
+    if (meeting.comers || meeting.round) meeting = Meeting();
   std::fill(std::begin(clusterRounds_), std::end(clusterRounds_), 0u);
   if (!wants(Tool::Race)) return;
   global_.begin(block, module, entry);
@@ -96,32 +98,54 @@ void BlockChecks::touches(const ptx::Access& access) {
   checkGlobalRace(other, other.address);
 }
 
-bool BlockChecks::touchesTogether(const ptx::Access& access, uint64_t laneBytes) {
-  if (ordersByAtomics_ && access.strong) return false;
-  const SharedPlace shared = sharedPlace(access);
-  if (shared.isShared) return touchSharedTogether(access, shared, laneBytes);
-  if (wants(Tool::Race) && access.kind != Kind::Touch && !touchGlobalRow(access, laneBytes)) return false;
-  if (!wants(Tool::Init)) return true;
-  const bool reads = access.kind == Kind::Load || access.kind == Kind::Atomic;
-  if (reads && initialised::writtenBytes(access.address, access.bytes) < access.bytes) return false;
-  if (access.kind != Kind::Load) initialised::written(access.address, access.bytes);
+// Calls visit(first byte, bytes) for the pieces of a row that lanes touch, until one says no.
+template <class Visit>
+static bool eachPiece(uint64_t bytes, uint64_t laneBytes, uint32_t lanes, Visit visit) {
+  if (!laneBytes || lanes == global_memory::kAllLanes) return visit(uint64_t{0}, bytes);
+  for (uint32_t left = lanes; left;) {
+    const auto first = static_cast<uint32_t>(std::countr_zero(left));
+    const auto count = static_cast<uint32_t>(std::countr_one(left >> first));
+    if (!visit(first * laneBytes, count * laneBytes)) return false;
+    left &= count + first == 32 ? 0 : ~0u << (first + count);
+  }
   return true;
 }
 
-bool BlockChecks::touchGlobalRow(const ptx::Access& access, uint64_t laneBytes) {
-  if (access.kind == Kind::Store) underWay_.begins(global_.id(), access.address, access.bytes);
-  return global_.touchRow(access, access.address, laneBytes, linear(access.warp, access.lane));
+bool BlockChecks::touchesTogether(const ptx::Access& access, uint64_t laneBytes, uint32_t lanes) {
+  if (ordersByAtomics_ && access.strong) return false;
+  const SharedPlace shared = sharedPlace(access);
+  if (shared.isShared) return touchSharedTogether(access, shared, laneBytes, lanes);
+  if (wants(Tool::Race) && access.kind != Kind::Touch && !touchGlobalRow(access, laneBytes, lanes)) return false;
+  if (!wants(Tool::Init)) return true;
+  const bool reads = access.kind == Kind::Load || access.kind == Kind::Atomic,
+             some = laneBytes && lanes != global_memory::kAllLanes;
+  if (some && initialised::writtenBytes(access.address, access.bytes) == access.bytes) return true;
+  return eachPiece(access.bytes, laneBytes, lanes, [&](uint64_t at, uint64_t bytes) {
+    if (reads && initialised::writtenBytes(access.address + at, bytes) < bytes) return false;
+    if (access.kind != Kind::Load) initialised::written(access.address + at, bytes);
+    return true;
+  });
 }
 
-bool BlockChecks::touchSharedTogether(const ptx::Access& access, const SharedPlace& place, uint64_t laneBytes) {
+bool BlockChecks::touchGlobalRow(const ptx::Access& access, uint64_t laneBytes, uint32_t lanes) {
+  if (access.kind == Kind::Store) underWay_.begins(global_.id(), access.address, access.bytes);
+  return global_.touchRow(access, access.address, laneBytes, linear(access.warp, access.lane), lanes);
+}
+
+bool BlockChecks::touchSharedTogether(const ptx::Access& access, const SharedPlace& place, uint64_t laneBytes,
+                                      uint32_t lanes) {
   if (inCluster_ || !place.own || !fitsShared(access, place) || access.kind == Kind::Touch) return false;
   const auto offset = static_cast<uint32_t>(place.offset), bytes = static_cast<uint32_t>(access.bytes);
   const uint32_t thread = linear(access.warp, access.lane);
-  if (wants(Tool::Race) && shared_.touchRow(access, offset, laneBytes, thread, clocks_)) return false;
+  if (wants(Tool::Race) && shared_.touchRow(access, offset, laneBytes, thread, lanes, clocks_)) return false;
   if (!wants(Tool::Init)) return true;
-  if (access.kind != Kind::Store && shared_.writtenBytes(offset, bytes) < bytes) return false;
-  if (access.kind != Kind::Load) shared_.written(offset, bytes);
-  return true;
+  if (laneBytes && lanes != global_memory::kAllLanes && shared_.writtenBytes(offset, bytes) == bytes) return true;
+  return eachPiece(bytes, laneBytes, lanes, [&](uint64_t at, uint64_t length) {
+    const auto first = offset + static_cast<uint32_t>(at), size = static_cast<uint32_t>(length);
+    if (access.kind != Kind::Store && shared_.writtenBytes(first, size) < size) return false;
+    if (access.kind != Kind::Load) shared_.written(first, size);
+    return true;
+  });
 }
 
 void BlockChecks::storing(const StoredData* stored) {

@@ -38,8 +38,9 @@ class BlockChecks final : public ptx::BlockObserver {
   bool permits(const ptx::Access& access, Own own);
   void touches(const ptx::Access& access);
   // The same of an access that consecutive lanes make together, `laneBytes` each, or all to one place
-  // (0); false: each is to be looked at.
-  bool touchesTogether(const ptx::Access& access, uint64_t laneBytes);
+  // (0); false: each is to be looked at. `lanes`: those that do, from the first on; of one place
+  // kAllLanes means one lane only, else the first and the next one load.
+  bool touchesTogether(const ptx::Access& access, uint64_t laneBytes, uint32_t lanes = global_memory::kAllLanes);
   // What those to come store, where that is known before they do; null: not. Of one warp's access at a time.
   void storing(const StoredData* stored);
   // Memory around what allows() or permits() found good last that is as good; nothing where that is not known.
@@ -62,9 +63,12 @@ class BlockChecks final : public ptx::BlockObserver {
   void missing(uint32_t warp, uint32_t mask, uint32_t present, const ptx::Instruction& at) override;
 
  private:
+  static constexpr uint32_t kBarriers = 16, kWarps = 32;
+
   // Those who came to a barrier since it opened last.
   struct Meeting {
-    Clocks::Threads come, wait;
+    uint32_t come[kWarps] = {}, wait[kWarps] = {};  // lanes, by warp
+    uint32_t comers = 0, waiters = 0;
     uint32_t live = 0;   // lanes of the warps that came, that have not ended
     uint32_t round = 0;  // how often it has opened
     bool whole = true;   // all of the block are awaited
@@ -81,15 +85,13 @@ class BlockChecks final : public ptx::BlockObserver {
     global_memory::Conflict conflict;  // of global memory
     const ptx::Instruction* at = nullptr;
   };
-  static constexpr uint32_t kBarriers = 16, kWarps = 32;
-
   struct SharedPlace {
     bool isShared, own;  // own: not of another block of the cluster
     uint64_t offset;
   };
   SharedPlace sharedPlace(const ptx::Access& access) const;
-  bool touchGlobalRow(const ptx::Access& access, uint64_t laneBytes);
-  bool touchSharedTogether(const ptx::Access& access, const SharedPlace& place, uint64_t laneBytes);
+  bool touchGlobalRow(const ptx::Access& access, uint64_t laneBytes, uint32_t lanes);
+  bool touchSharedTogether(const ptx::Access& access, const SharedPlace& place, uint64_t laneBytes, uint32_t lanes);
   bool fitsShared(const ptx::Access& access, const SharedPlace& place) const;
   std::byte* ownShared() const { return block_->shared + block_->sharedOffset; }
 

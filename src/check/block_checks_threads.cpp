@@ -15,6 +15,14 @@ using Kind = ptx::Access::Kind;
 // What distinguishes faults of one tool at one line.
 enum SyncFault : unsigned { kPartOfWarp, kOtherLine, kPartOfBlock, kNotNamed, kMissing, kStuck };
 
+Clocks::Threads threadsOf(const uint32_t* lanes, uint32_t warps) {
+  Clocks::Threads threads;
+  for (uint32_t warp = 0; warp < warps; ++warp)
+    for (uint32_t left = lanes[warp]; left; left &= left - 1)
+      threads.push_back(warp * ptx::kWarpSize + static_cast<uint32_t>(std::countr_zero(left)));
+  return threads;
+}
+
 }  // namespace
 
 // Races -------------------------------------------------------------------------------------------------------------
@@ -130,10 +138,12 @@ void BlockChecks::resolveOverwrite() {
 void BlockChecks::arrives(const ptx::BarrierArrival& arrival) {
   resolveOverwrite();
   Meeting& meeting = meetings_[arrival.id % kBarriers];
-  for (uint32_t left = arrival.mask; left; left &= left - 1) {
-    const uint32_t thread = linear(arrival.warp, static_cast<uint32_t>(std::countr_zero(left)));
-    meeting.come.push_back(thread);
-    if (arrival.waits) meeting.wait.push_back(thread);
+  const auto lanes = static_cast<uint32_t>(std::popcount(arrival.mask));
+  meeting.come[arrival.warp % kWarps] |= arrival.mask;
+  meeting.comers += lanes;
+  if (arrival.waits) {
+    meeting.wait[arrival.warp % kWarps] |= arrival.mask;
+    meeting.waiters += lanes;
   }
   meeting.live += static_cast<uint32_t>(std::popcount(arrival.live));
   meeting.whole &= arrival.threads == 0;
@@ -156,21 +166,20 @@ void BlockChecks::leaves(uint32_t warp, uint32_t id, uint32_t) {
   if (rounds_[warp % kWarps][id % kBarriers] != meeting.round) return;
   const uint32_t threads = block_->launch->threadsPerBlock;
   if (wants(Tool::Race)) {
-    if (meeting.come.size() == threads || meeting.whole)
+    if (meeting.comers == threads || meeting.whole)
       clocks_.meetAll();
     else
-      clocks_.meet(meeting.come, meeting.wait);
+      clocks_.meet(threadsOf(meeting.come, kWarps), threadsOf(meeting.wait, kWarps));
   }
   const uint32_t gone = threads - std::min(meeting.live, threads);
   if (wants(Tool::Exits) && meeting.whole && gone && reports_.isNewAt(Tool::Exits, kPartOfBlock, meeting.at))
     reports_.describeLast("a barrier of the block is reached by " + std::to_string(threads - gone) + " of its " +
                               std::to_string(threads) + " threads only",
-                          {reports_.where(meeting.at), reports_.byWhom(meeting.come.front()), "the others have ended"});
-  meeting.come.clear();
-  meeting.wait.clear();
-  meeting.whole = true;
-  meeting.live = 0;
-  ++meeting.round;
+                          {reports_.where(meeting.at), reports_.byWhom(threadsOf(meeting.come, kWarps).front()),
+                           "the others have ended"});
+  const uint32_t round = meeting.round + 1;
+  meeting = Meeting();
+  meeting.round = round;
 }
 
 // The word by which the blocks of a cluster know of each other, where nobody has memory: one for each of the last
@@ -220,9 +229,9 @@ void BlockChecks::stuck() {
   const ptx::Instruction* at = nullptr;
   for (uint32_t id = 0; id < kBarriers; ++id) {
     const Meeting& meeting = meetings_[id];
-    if (meeting.wait.empty()) continue;
+    if (!meeting.waiters) continue;
     at = meeting.at;
-    details.push_back(std::to_string(meeting.wait.size()) + " threads wait at barrier " + std::to_string(id) + ", " +
+    details.push_back(std::to_string(meeting.waiters) + " threads wait at barrier " + std::to_string(id) + ", " +
                       reports_.placeOf(meeting.at));
   }
   if (!at || !reports_.isNewAt(Tool::Sync, kStuck, at)) return;

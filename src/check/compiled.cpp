@@ -120,6 +120,7 @@ class Judging {
 
   // Whether all lanes go where it is known to be well, as most accesses do.
   bool known() {
+    if (asked_.form.lanes & ptx::kFound) return true;
     if (!wants(Tool::Memory)) return isShared_ || access_.space == ptx::Space::Global;
     if (isShared_)
       known_ = {reinterpret_cast<uint64_t>(block_.shared) + block_.sharedOffset, uint64_t{block_.sharedLimit} + 1};
@@ -196,6 +197,91 @@ class Judging {
   bool isShared_;
 };
 
+// An access that the code has found well, of lanes in rows, while it is noted.
+class RowsNoted {
+  static constexpr uint64_t kWord = 4;
+
+ public:
+  RowsNoted(ptx::BlockState& block, BlockChecks& checks, const CompiledKernel& kernel, const WarpAccess& asked)
+      : checks_(checks), asked_(asked) {
+    access_.kind = static_cast<ptx::Access::Kind>(asked.form.kind);
+    access_.strong = asked.form.strong;
+    access_.space = static_cast<ptx::Space>(asked.form.space);
+    access_.warp = asked.warp;
+    access_.alignment = uint64_t{1} << asked.form.alignmentBits;
+    access_.instruction = kernel.at(asked.line);
+    access_.isShared = access_.space == ptx::Space::Shared || access_.space == ptx::Space::SharedCluster;
+    base_ = access_.isShared ? reinterpret_cast<uint64_t>(block.shared) : 0;
+  }
+
+  // False: lanes are to be looked at one by one.
+  bool run() {
+    const uint32_t each = lanesOfRow(asked_.form), all = each == ptx::kWarpSize ? ~0u : (1u << each) - 1;
+    checks_.storing(nullptr);
+    for (uint32_t lane = 0, row = 0; lane < ptx::kWarpSize; lane += each, ++row)
+      if (const uint32_t mask = asked_.mask >> lane & all)
+        if (!note(lane, mask, asked_.addresses[row])) return false;
+    return true;
+  }
+
+  static uint32_t lanesOfRow(const ptx::AccessForm& form) { return 1u << (form.lanes >> ptx::kRowLanesShift & 7); }
+  static ptx::AccessLanes lanesOf(const ptx::AccessForm& form) {
+    return static_cast<ptx::AccessLanes>(form.lanes & ptx::kAccessLanes);
+  }
+
+ private:
+  bool note(uint32_t lane, uint32_t mask, uint64_t start) {
+    const auto first = static_cast<uint32_t>(std::countr_zero(mask));
+    const uint32_t lanes = mask >> first, span = 32 - static_cast<uint32_t>(std::countl_zero(lanes));
+    const uint64_t bytes = asked_.form.bytes;
+    const bool apart = lanesOf(asked_.form) == ptx::AccessLanes::SideBySide && span > 1;
+    if (!apart && (lanes & 2) && asked_.form.kind == static_cast<uint8_t>(ptx::Access::Kind::Load))
+      return noteOne(lane, first, start, 3);
+    if (!apart) return noteOne(lane, first, start) && (span == 1 || noteOne(lane, first + span - 1, start));
+    const bool whole = !(lanes & (lanes + 1));  // one after the other
+    if (!whole && bytes < kWord) return false;
+    access_.lane = static_cast<uint8_t>(lane + first);
+    access_.address = addressOf(start + first * bytes);
+    access_.bytes = span * bytes;
+    return checks_.touchesTogether(access_, bytes, whole ? global_memory::kAllLanes : lanes);
+  }
+  // Two of those at one place stand for all: whoever comes next is at most one of them.
+  bool noteOne(uint32_t lane, uint32_t other, uint64_t start, uint32_t lanes = global_memory::kAllLanes) {
+    const bool apart = lanesOf(asked_.form) == ptx::AccessLanes::SideBySide;
+    access_.lane = static_cast<uint8_t>(lane + other);
+    access_.address = addressOf(start + (apart ? other * asked_.form.bytes : 0));
+    access_.bytes = asked_.form.bytes;
+    return checks_.touchesTogether(access_, 0, lanes);
+  }
+  uint64_t addressOf(uint64_t host) const { return access_.isShared ? (host - base_) & 0xffffffff : host; }
+
+  BlockChecks& checks_;
+  const WarpAccess& asked_;
+  ptx::Access access_;
+  uint64_t base_;
+};
+
+// Whether the access need not be looked at before it is noted.
+bool isWell(const ptx::AccessForm& form) {
+  if (form.lanes & ptx::kFound) return true;
+  const auto space = static_cast<ptx::Space>(form.space);
+  return !wants(Tool::Memory) &&
+         (space == ptx::Space::Global || space == ptx::Space::Shared || space == ptx::Space::SharedCluster);
+}
+
+uint32_t judgeRows(ptx::BlockState& block, const CompiledKernel& kernel, const WarpAccess& asked) {
+  if (isWell(asked.form) && RowsNoted(block, entered(block, kernel), kernel, asked).run()) return asked.mask;
+  uint64_t addresses[ptx::kWarpSize];
+  const uint32_t row = RowsNoted::lanesOfRow(asked.form);
+  const bool apart = RowsNoted::lanesOf(asked.form) == ptx::AccessLanes::SideBySide;
+  for (uint32_t lane = 0; lane < ptx::kWarpSize; ++lane)
+    addresses[lane] = asked.addresses[lane / row] + (apart ? lane % row * asked.form.bytes : 0);
+  WarpAccess each = asked;
+  each.addresses = addresses;
+  each.form.lanes &= ptx::kFound;
+  return Judging(block, kernel, each).run();
+}
+
 }  // namespace
 
 bool onlyMemory() { return (toolsOn.load(std::memory_order_relaxed) & kOfKernels) == only(Tool::Memory); }
@@ -217,6 +303,7 @@ const ptx::Instruction* CompiledKernel::at(uint32_t line) const {
 }
 
 uint32_t judge(ptx::BlockState& block, const CompiledKernel& kernel, const WarpAccess& access) {
+  if (access.form.lanes & ptx::kAccessLanes) return judgeRows(block, kernel, access);
   return Judging(block, kernel, access).run();
 }
 

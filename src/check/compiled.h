@@ -47,7 +47,7 @@ struct LocalMemory {
 // Which lanes of `mask` may make the access. Others are reported, and the grid is marked.
 struct WarpAccess {
   uint32_t warp, mask;
-  const uint64_t* addresses;  // of the host
+  const uint64_t* addresses;  // of the host; as AccessForm::lanes says
   ptx::AccessForm form;
   uint32_t line;
   LocalMemory local;

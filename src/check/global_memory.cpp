@@ -1,12 +1,12 @@
 #include "check/global_memory.h"
 
+#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <bit>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "base/log.h"
@@ -23,48 +23,137 @@ namespace {
 constexpr uint32_t kGranule = 128, kWord = 4, kWords = kGranule / kWord;
 constexpr uint64_t kPage = 64 << 10;
 constexpr size_t kSlab = 256 << 10;
-constexpr uint8_t kOneThread = 31;  // a shift by which all words are of the first thread
-constexpr size_t kEntries = 8;      // of a granule: what a stencil leaves in blocks of 16 x 16
+constexpr size_t kEntries = 11;  // of a granule: with them it is three lines of a cache
 
-// An access of the words from..end of a granule: the thread of word k is that of `first` and (k - from) >> shift.
-struct Entry {
-  Who first;
-  Where where = 0;
-  uint8_t from = 0, end = 0;  // equal: none
-  uint8_t shift : 7 = 0;
-  uint8_t writes : 1 = 0;
+constexpr uint32_t wordsBetween(uint32_t first, uint32_t end) {
+  return static_cast<uint32_t>((uint64_t{1} << end) - (uint64_t{1} << first));
+}
 
-  bool any() const { return end > from; }
-  Who of(uint32_t word) const { return first.plus((word - from) >> shift); }
-  bool covers(const Entry& other) const { return from <= other.from && end >= other.end; }
-  bool meets(const Entry& other) const { return from < other.end && other.from < end; }
-  // Whether the lanes of both are the same where they meet.
-  bool alike(const Entry& other) const {
-    if (shift != other.shift) return false;
-    if (shift == kOneThread) return first.sameThread(other.first);
-    const uint32_t k = std::max(from, other.from), part = (1u << shift) - 1;
-    return !((k - from) & part) && !((k - other.from) & part) && of(k).sameThread(other.of(k));
+// Calls visit(k) for the bits of a mask.
+template <class Visit>
+void eachBit(uint32_t mask, Visit visit) {
+  for (; mask; mask &= mask - 1) visit(static_cast<uint32_t>(std::countr_zero(mask)));
+}
+
+// An access of some words of a granule, in two words of 64 bits: lanes touch 1, 2, 4 .. words each, of which the thread
+// of the granule's first word is `thread`, if one touched it.
+class Entry {
+ public:
+  // Shifts by which all words are of that thread, or of it and the next one, both.
+  static constexpr uint64_t kOneThread = 7, kTwoThreads = 6;
+
+  Entry() = default;
+  Entry(Who who, int32_t thread, uint64_t shift, uint32_t words, Where where, bool writes)
+      : who_(who.id() << 32 | uint64_t{who.clock()} << kThreadBits | static_cast<uint64_t>(thread + kBefore)),
+        what_(uint64_t{words} << 32 | uint64_t{where & kLine} << 8 | (where >> 28) << 4 | shift << 1 | writes) {}
+
+  uint64_t id() const { return who_ >> 32; }
+  uint32_t clock() const { return static_cast<uint32_t>(who_) >> kThreadBits; }
+  uint32_t words() const { return static_cast<uint32_t>(what_ >> 32); }  // bit k: word k
+  bool writes() const { return what_ & 1; }
+  Where where() const { return (static_cast<Where>(what_) >> 4 << 28) | (static_cast<Where>(what_) >> 8 & kLine); }
+  bool ofTwo() const { return shift() == kTwoThreads; }
+  Who of(uint32_t word) const { return Who(id(), static_cast<uint32_t>(thread() + laneOf(word)), clock()); }
+  // A number of its own for each warp and each copy.
+  uint64_t warp() const {
+    return id() << 32 | of(static_cast<uint32_t>(std::countr_zero(words()))).thread() / ptx::kWarpSize;
   }
+  void setWords(uint32_t words) { what_ = uint64_t{words} << 32 | static_cast<uint32_t>(what_); }
+
+  // Whether a word is the same thread's in both, whichever it is.
+  bool alike(const Entry& other) const {
+    constexpr uint64_t kShift = 7 << 1, kThread = (1 << kThreadBits) - 1;
+    return !ofTwo() && !((what_ ^ other.what_) & kShift) && !((who_ ^ other.who_) & (kThread | ~uint64_t{0xffffffff}));
+  }
+  bool sameStep(const Entry& other) const { return who_ == other.who_ && shift() == other.shift(); }
+  // ... by one line, of one kind.
+  bool sameButWords(const Entry& other) const {
+    return who_ == other.who_ && static_cast<uint32_t>(what_) == static_cast<uint32_t>(other.what_);
+  }
+
+ private:
+  static constexpr unsigned kThreadBits = 32 - Who::kClockBits;
+  static constexpr int32_t kBefore = 32;  // lanes that may lie before the granule
+
+  uint64_t shift() const { return what_ >> 1 & 7; }
+  int32_t thread() const { return static_cast<int32_t>(who_ & ((1 << kThreadBits) - 1)) - kBefore; }
+  int32_t laneOf(uint32_t word) const { return shift() >= kTwoThreads ? 0 : static_cast<int32_t>(word >> shift()); }
+
+  uint64_t who_ = 0, what_ = 0;
 };
 static_assert(sizeof(Entry) == 16);
 
-// The accesses of parts, words or bytes.
+enum Slot : unsigned { kWriter, kReader, kOther, kSlots };  // kOther: a reader of another block
+
+// The accesses of a part, a word or a byte.
+struct Cell {
+  Who who[kSlots];
+  Where where[kSlots];
+};
+// Those of a granule.
 struct Cells {
-  static size_t bytesFor(uint32_t units) { return sizeof(Cells) + 3 * size_t{units} * (sizeof(Who) + sizeof(Where)); }
-  Who* slot(unsigned k) { return reinterpret_cast<Who*>(this + 1) + k * size_t{units}; }
-  Where* where(unsigned k) { return reinterpret_cast<Where*>(slot(3)) + k * size_t{units}; }
+  static size_t bytesFor(uint32_t units) { return sizeof(Cells) + units * sizeof(Cell); }
+  Cell& at(uint32_t k) { return reinterpret_cast<Cell*>(this + 1)[k]; }
 
   uint32_t units = 0;
   Cells* next = nullptr;  // of those that are spare
 };
 
-enum Slot : unsigned { kWriter, kReader, kOther };  // kOther: a reader of another block
+// A spin lock of one byte.
+class VG_LOCK_CLASS ByteLock {
+ public:
+  void lock() VG_ACQUIRES() {
+    while (byte_.exchange(1, std::memory_order_acquire)) [[unlikely]] await();
+  }
+  void unlock() VG_RELEASES() { byte_.store(0, std::memory_order_release); }
 
-struct Granule {
-  SpinLock lock;
-  Cells* cells = nullptr;  // null: the entries count
-  Entry entries[kEntries];
+ private:
+  void await() {
+    for (int i = 0; byte_.load(std::memory_order_relaxed); ++i) i < 32 ? relax() : void(sched_yield());
+  }
+  std::atomic<uint8_t> byte_{0};
 };
+
+class VG_SCOPED_LOCK_CLASS ByteGuard {
+ public:
+  explicit ByteGuard(ByteLock& lock) VG_ACQUIRES(lock) : lock_(lock) { lock.lock(); }
+  ~ByteGuard() VG_RELEASES() { lock_.unlock(); }
+  ByteGuard(const ByteGuard&) = delete;
+
+ private:
+  ByteLock& lock_;
+};
+
+// Entries, or cells where these do not do.
+struct alignas(64) Granule {
+  ByteLock lock;
+  uint8_t used = 0;  // entries, the first ones
+  uint16_t cellsHigh = 0;
+  uint32_t cellsLow = 0;
+  Entry entries[kEntries];
+
+  Cells* cells() const { return reinterpret_cast<Cells*>(uint64_t{cellsHigh} << 32 | cellsLow); }
+  // Addresses of programs have 47 bits.
+  void setCells(Cells* cells) {
+    const auto address = reinterpret_cast<uint64_t>(cells);
+    cellsHigh = static_cast<uint16_t>(address >> 32);
+    cellsLow = static_cast<uint32_t>(address);
+  }
+  // One access of all words is all there is to know.
+  void holdOnly(const Entry& entry) {
+    entries[0] = entry;
+    used = 1;
+  }
+  // Takes words from an entry; true: it is gone, and another one is in its place.
+  bool cut(uint32_t entry, uint32_t words) {
+    const uint32_t left = entries[entry].words() & ~words;
+    entries[entry].setWords(left);
+    if (left) return false;
+    if (entry != --used) entries[entry] = entries[used];
+    return true;
+  }
+};
+static_assert(sizeof(Granule) == 192);
 struct Page {
   Granule granules[kPage / kGranule];
 };
@@ -178,18 +267,22 @@ bool meantToMeet(Where one, Where other) { return (one & other & kStrong) && !(o
 class Touch {
  public:
   Touch(const Row& row, const Party& party, uint64_t from, uint64_t end)
-      : row_(row), party_(party), from_(from), end_(end), start_(from / kGranule * kGranule) {}
+      : row_(row), party_(party), from_(from), end_(end), start_(from / kGranule * kGranule), words_(wordsOf()) {}
 
   bool run(Granule& granule, Conflict* conflict) {
     conflict_ = conflict;
+    if (!words_) return true;
     const bool inWords = byWords();
-    if (inWords && !granule.cells)
-      if (const Done done = entries(granule.entries); done != Done::NoRoom) return done == Done::Fine;
-    if (!granule.cells && !open(granule)) return true;
-    if (granule.cells->units == kWords && !inWords && !split(granule)) return true;
-    const bool fine = parts(*granule.cells);
-    const bool all = inWords && end_ - from_ == kGranule;
-    if (all && row_.writes && (fine || conflict_)) close(granule);
+    if (inWords && !granule.cells())
+      if (const Done done = entries(granule); done != Done::NoRoom) return done == Done::Fine;
+    if (!granule.cells() && !open(granule)) return true;
+    if (granule.cells()->units == kWords && !inWords && !split(granule)) return true;
+    bool fine = parts(*granule.cells());
+    if (row_.byTwo && (fine || conflict_)) {
+      also_ = 1;
+      fine &= parts(*granule.cells());
+    }
+    if (inWords && words_ == ~0u && row_.writes && (fine || conflict_)) close(granule);
     return fine;
   }
 
@@ -198,30 +291,32 @@ class Touch {
   static bool open(Granule& granule) {
     Cells* const cells = shadow().take(kWords);
     if (!cells) return false;
-    for (unsigned slot = 0; slot < 3; ++slot) std::fill_n(cells->slot(slot), kWords, Who());
-    for (const Entry& entry : granule.entries)
-      for (uint32_t k = entry.from; k < entry.end; ++k) {
-        const Who reader = cells->slot(kReader)[k], other = cells->slot(kOther)[k];
+    std::fill_n(&cells->at(0), kWords, Cell());
+    for (uint32_t number = 0; number < granule.used; ++number) {
+      const Entry& entry = granule.entries[number];
+      eachBit(entry.words(), [&](uint32_t k) {
+        const Who reader = cells->at(k).who[kReader], other = cells->at(k).who[kOther];
         const bool isSecond = reader.anybody();
-        if (!entry.writes && isSecond && other.anybody() && place(other) != place(reader)) continue;
-        const Slot slot = entry.writes ? kWriter : isSecond ? kOther : kReader;
-        cells->slot(slot)[k] = entry.of(k);
-        cells->where(slot)[k] = entry.where;
-      }
-    granule.cells = cells;
+        if (!entry.writes() && isSecond && other.anybody() && place(other) != place(reader)) return;
+        const Slot slot = entry.writes() ? kWriter : isSecond ? kOther : kReader;
+        cells->at(k).who[slot] = entry.of(k);
+        cells->at(k).where[slot] = entry.where();
+        if (!entry.ofTwo() || isSecond) return;
+        cells->at(k).who[kOther] = entry.of(k).plus(1);
+        cells->at(k).where[kOther] = entry.where();
+      });
+    }
+    granule.setCells(cells);
+    granule.used = 0;
     return true;
   }
   // From words to bytes.
   static bool split(Granule& granule) {
     Cells* const bytes = shadow().take(kGranule);
     if (!bytes) return false;
-    for (unsigned slot = 0; slot < 3; ++slot)
-      for (uint32_t k = 0; k < kGranule; ++k) {
-        bytes->slot(slot)[k] = granule.cells->slot(slot)[k / kWord];
-        bytes->where(slot)[k] = granule.cells->where(slot)[k / kWord];
-      }
-    shadow().give(granule.cells);
-    granule.cells = bytes;
+    for (uint32_t k = 0; k < kGranule; ++k) bytes->at(k) = granule.cells()->at(k / kWord);
+    shadow().give(granule.cells());
+    granule.setCells(bytes);
     return true;
   }
 
@@ -231,19 +326,32 @@ class Touch {
   bool byWords() const {
     return from_ % kWord == 0 && end_ % kWord == 0 && (!row_.laneBytes || row_.laneBytes % kWord == 0);
   }
+  // Bit k: word k of the granule is touched, in part at least.
+  uint32_t wordsOf() const {
+    const uint32_t all = wordsBetween(static_cast<uint32_t>((from_ - start_) / kWord),
+                                      static_cast<uint32_t>((end_ - start_ + kWord - 1) / kWord));
+    if (row_.lanes == kAllLanes || !row_.laneBytes) return all;
+    uint32_t words = 0;
+    eachBit(all, [&](uint32_t k) {
+      const uint64_t lane = (std::max(start_ + k * kWord, from_) - row_.address) >> std::countr_zero(row_.laneBytes);
+      words |= (row_.lanes >> lane & 1) << k;
+    });
+    return words;
+  }
+  uint32_t laneAt(uint64_t address) const {
+    return static_cast<uint32_t>((address - row_.address) >> std::countr_zero(row_.laneBytes));
+  }
   Who at(uint64_t address) const {
-    return row_.laneBytes
-               ? row_.first.plus(static_cast<uint32_t>((address - row_.address) >> std::countr_zero(row_.laneBytes)))
-               : row_.first;
+    return row_.first.plus(row_.laneBytes ? static_cast<int32_t>(laneAt(address)) : also_);
   }
   Entry mine() const {
-    const auto shift = static_cast<uint8_t>(row_.laneBytes ? std::countr_zero(row_.laneBytes / kWord) : kOneThread);
-    return {at(from_),
-            row_.where,
-            static_cast<uint8_t>((from_ - start_) / kWord),
-            static_cast<uint8_t>((end_ - start_) / kWord),
-            shift,
-            row_.writes};
+    const auto thread = static_cast<int32_t>(row_.first.thread());
+    const uint64_t ofAll = row_.byTwo ? Entry::kTwoThreads : Entry::kOneThread;
+    if (!row_.laneBytes) return Entry(row_.first, thread, ofAll, words_, row_.where, row_.writes);
+    const int shift = std::countr_zero(row_.laneBytes);
+    const auto before = static_cast<int32_t>(static_cast<int64_t>(row_.address - start_) >> shift);  // lanes of others
+    return Entry(row_.first, thread - before, static_cast<uint64_t>(shift - std::countr_zero(kWord)), words_,
+                 row_.where, row_.writes);
   }
 
   bool conflicts(Who earlier, Where where, Who now) const {
@@ -260,105 +368,103 @@ class Touch {
 
   // All words by one look where that does. True: it ends here.
   bool entryMeets(const Entry& earlier, const Entry& now) {
-    if (!earlier.meets(now) || !(earlier.writes || now.writes) || over(earlier.first) || earlier.alike(now))
-      return false;
-    if (party_.orderedWhole(earlier.first.id())) return false;
-    for (uint32_t k = std::max(earlier.from, now.from); k < std::min(earlier.end, now.end); ++k)
-      if (meets(earlier.of(k), earlier.where, now.of(k), start_ + k * kWord, earlier.writes)) return true;
+    const uint32_t common = earlier.words() & now.words();
+    if (!common || !(earlier.writes() | now.writes()) || over(earlier) || earlier.alike(now)) return false;
+    if (party_.orderedWhole(earlier.id())) return false;
+    for (uint32_t left = common; left; left &= left - 1) {
+      const auto k = static_cast<uint32_t>(std::countr_zero(left));
+      for (int32_t more = 0; more < 1 + earlier.ofTwo(); ++more)
+        for (int32_t also = 0; also < 1 + now.ofTwo(); ++also)
+          if (meets(earlier.of(k).plus(more), earlier.where(), now.of(k).plus(also), start_ + k * kWord,
+                    earlier.writes()))
+            return true;
+    }
     return false;
   }
   // Before what any thread of the party does now.
+  bool over(const Entry& earlier) const {
+    return earlier.id() <= party_.horizon() || (earlier.id() == party_.id() && earlier.clock() < party_.floor());
+  }
   bool over(Who earlier) const { return party_.surely(earlier, Who()); }
 
-  // What entries can tell; NoRoom, with nothing changed, where they cannot.
-  Done entries(Entry (&all)[kEntries]) {
+  // What entries can tell; NoRoom where they cannot.
+  Done entries(Granule& granule) {
     const Entry now = mine();
-    if (now.shift != kOneThread && (from_ - row_.address) % row_.laneBytes)
-      return Done::NoRoom;  // begins inside of a lane
-    Entry next[kEntries];
-    std::copy(std::begin(all), std::end(all), next);
-    if (!(row_.writes ? write(next, now) : read(next, now))) return Done::NoRoom;
-    for (const Entry& earlier : all)
-      if (entryMeets(earlier, now)) return Done::Conflict;
-    std::copy(std::begin(next), std::end(next), all);
+    for (uint32_t k = 0; k < granule.used; ++k)
+      if (entryMeets(granule.entries[k], now)) return Done::Conflict;
+    if (!(row_.writes ? write(granule, now) : read(granule, now))) return Done::NoRoom;
     return found_ ? Done::Conflict : Done::Fine;
   }
 
-  static Entry* freeOf(Entry (&all)[kEntries]) {
-    for (Entry& entry : all)
-      if (!entry.any()) return &entry;
-    return nullptr;
-  }
-  static bool put(Entry (&all)[kEntries], const Entry& now) {
-    Entry* const place = freeOf(all);
-    if (place) *place = now;
-    return place;
-  }
-
-  // What is written over is forgotten.
-  static bool write(Entry (&all)[kEntries], const Entry& now) {
-    for (Entry& entry : all) {
-      if (!entry.meets(now)) continue;
-      if (now.covers(entry)) {
-        entry = Entry();
-      } else if (entry.from < now.from) {
-        if (entry.end > now.end) return false;
-        entry.end = now.from;
-      } else {
-        if (entry.shift != kOneThread && ((now.end - entry.from) & ((1u << entry.shift) - 1))) return false;
-        entry.first = entry.of(now.end);
-        entry.from = now.end;
-      }
+  // What is written over is forgotten. False: there is no room.
+  static bool write(Granule& granule, const Entry& now) {
+    uint32_t beside = 0;
+    for (uint32_t k = 0; k < granule.used; ++k) beside |= granule.entries[k].words() & ~now.words();
+    if (!beside) {
+      granule.holdOnly(now);
+      return true;
     }
-    return put(all, now);
+    for (uint32_t k = 0; k < granule.used;) k += !granule.cut(k, now.words());
+    for (uint32_t k = 0; k < granule.used; ++k) {
+      Entry& entry = granule.entries[k];
+      if (!entry.sameButWords(now)) continue;
+      entry.setWords(entry.words() | now.words());
+      return true;
+    }
+    return put(granule, now);
+  }
+  static bool put(Granule& granule, const Entry& now) {
+    if (granule.used == kEntries) return false;
+    granule.entries[granule.used++] = now;
+    return true;
   }
 
-  bool read(Entry (&all)[kEntries], const Entry& now) const {
-    unsigned own = 0;      // covering ones of its own warp
-    uint64_t first = 0;    // the place of a covering one
-    bool several = false;  // ... and there are others
-    for (Entry& entry : all) {
-      if (!entry.any() || entry.writes) continue;
-      if (over(entry.first)) {
-        if (now.covers(entry)) entry = Entry();
+  // False: there is no room; what was taken out then is among what is read now.
+  bool read(Granule& granule, Entry now) const {
+    const uint64_t here = now.warp();
+    uint64_t there = 0;                                    // another warp that read
+    uint32_t own = 0, ownAgain = 0, one = 0, another = 0;  // words that have such a reader
+    for (uint32_t k = 0; k < granule.used; ++k) {
+      Entry& entry = granule.entries[k];
+      if (entry.writes()) continue;
+      if (over(entry)) {
+        if (granule.cut(k, now.words())) --k;
         continue;
       }
-      const uint64_t there = place(entry.first);
-      const bool sameStep = there == place(now.first) && entry.first.clock() == now.first.clock();
-      if (sameStep && extends(entry, now)) return true;
-      if (!entry.covers(now)) continue;
-      own += there == place(now.first);
-      several |= first && there != first;
-      first = there;
+      if (entry.sameStep(now)) {
+        entry.setWords(entry.words() | now.words());
+        return true;
+      }
+      const uint64_t its = entry.warp();
+      if (its == here) {
+        ownAgain |= entry.ofTwo() ? entry.words() : own & entry.words();
+        own |= entry.words();
+      } else if (!there || its == there) {
+        there = its;
+        one |= entry.words();
+      } else {
+        another |= entry.words();
+      }
     }
-    if (several || own > 1 || put(all, now))
-      return true;  // two readers are enough, of different warps where they can be
-    Entry* const old = superfluous(all);
+    // Two readers are enough, of different warps where they can be.
+    now.setWords(now.words() & ~(ownAgain | (own & (one | another)) | (one & another)));
+    if (!now.words() || put(granule, now)) return true;
+    Entry* const old = superfluous(granule.entries);
     if (old) *old = now;
     return old;
   }
-  // A reader that is over and whose words another one has read, too.
+  // Of a full granule, a reader that is over and whose words others have read, too.
   Entry* superfluous(Entry (&all)[kEntries]) const {
-    for (Entry& old : all)
+    for (Entry& old : all) {
+      if (old.writes() || !over(old)) continue;
+      uint32_t others = 0;
       for (const Entry& other : all)
-        if (&old != &other && !old.writes && !other.writes && over(old.first) && other.covers(old)) return &old;
+        if (&other != &old && !other.writes()) others |= other.words();
+      if (!(old.words() & ~others)) return &old;
+    }
     return nullptr;
   }
   static uint64_t place(Who who) { return who.id() << Who::kThreadBits | who.thread() / ptx::kWarpSize; }
-  // Makes one entry of two where lanes are alike.
-  static bool extends(Entry& entry, const Entry& now) {
-    if (entry.end < now.from || now.end < entry.from || !alikeBeside(entry, now)) return false;
-    if (now.from < entry.from) entry.first = now.first;
-    entry.from = std::min(entry.from, now.from);
-    entry.end = std::max(entry.end, now.end);
-    return true;
-  }
-  static bool alikeBeside(const Entry& one, const Entry& other) {
-    if (one.shift != other.shift) return false;
-    if (one.shift == kOneThread) return one.first.sameThread(other.first);
-    const Entry &left = one.from <= other.from ? one : other, &right = one.from <= other.from ? other : one;
-    return !((right.from - left.from) & ((1u << one.shift) - 1)) && left.of(right.from).sameThread(right.first);
-  }
   // Whether the other reader says more than the latest one will.
   bool keeps(Who latest, Who other, Who now) const {
     if (latest.id() != party_.id() || over(other)) return false;
@@ -372,73 +478,76 @@ class Touch {
     const auto end = static_cast<uint32_t>((end_ - start_ + unit - 1) / unit);
     if (!quick(cells, first, end, unit))
       for (uint32_t k = first; k < end; ++k)
-        if (partMeets(cells, k, start_ + k * unit)) return false;
-    for (uint32_t k = first; k < end; ++k) notePart(cells, k, at(std::max(start_ + k * unit, from_)));
+        if (touches(k, unit) && partMeets(cells, k, start_ + k * unit)) return false;
+    for (uint32_t k = first; k < end; ++k)
+      if (touches(k, unit)) notePart(cells, k, at(std::max(start_ + k * unit, from_)));
     return !found_;
   }
+  bool touches(uint32_t k, uint32_t unit) const { return words_ >> (k * unit / kWord) & 1; }
   // Whether no part can be in conflict.
   bool quick(Cells& cells, uint32_t first, uint32_t end, uint32_t unit) {
     bool fine = true;
-    for (unsigned slot = 0; slot < (row_.writes ? 3u : 1u); ++slot) {
-      const Who* const who = cells.slot(slot);
-      for (uint32_t k = first; k < end; ++k) fine &= party_.surely(who[k], at(std::max(start_ + k * unit, from_)));
+    for (uint32_t k = first; k < end; ++k) {
+      const Who(&who)[kSlots] = cells.at(k).who, now = at(std::max(start_ + k * unit, from_));
+      fine &= party_.surely(who[kWriter], now);
+      if (row_.writes) fine &= party_.surely(who[kReader], now) & party_.surely(who[kOther], now);
     }
     return fine;
   }
   bool partMeets(Cells& cells, uint32_t k, uint64_t address) {
     const Who now = at(std::max(address, from_));
-    if (meets(cells.slot(kWriter)[k], cells.where(kWriter)[k], now, address, true)) return true;
+    if (meets(cells.at(k).who[kWriter], cells.at(k).where[kWriter], now, address, true)) return true;
     if (!row_.writes) return false;
     for (const Slot slot : {kReader, kOther})
-      if (meets(cells.slot(slot)[k], cells.where(slot)[k], now, address, false)) return true;
+      if (meets(cells.at(k).who[slot], cells.at(k).where[slot], now, address, false)) return true;
     return false;
   }
   void notePart(Cells& cells, uint32_t k, Who now) {
     if (row_.writes) {
-      cells.slot(kWriter)[k] = now;
-      cells.where(kWriter)[k] = row_.where;
-      cells.slot(kReader)[k] = cells.slot(kOther)[k] = Who();
+      cells.at(k).who[kWriter] = now;
+      cells.at(k).where[kWriter] = row_.where;
+      cells.at(k).who[kReader] = cells.at(k).who[kOther] = Who();
       return;
     }
-    Who &latest = cells.slot(kReader)[k], &other = cells.slot(kOther)[k];
+    Who &latest = cells.at(k).who[kReader], &other = cells.at(k).who[kOther];
     if (!party_.surely(latest, now) && !keeps(latest, other, now)) {
       other = latest;
-      cells.where(kOther)[k] = cells.where(kReader)[k];
+      cells.at(k).where[kOther] = cells.at(k).where[kReader];
     }
     latest = now;
-    cells.where(kReader)[k] = row_.where;
+    cells.at(k).where[kReader] = row_.where;
   }
 
   // All words have been written by the row: one place says so.
   void close(Granule& granule) {
-    shadow().give(granule.cells);
-    granule.cells = nullptr;
-    std::fill(std::begin(granule.entries), std::end(granule.entries), Entry());
-    granule.entries[0] = mine();
+    shadow().give(granule.cells());
+    granule.setCells(nullptr);
+    granule.holdOnly(mine());
   }
 
   const Row& row_;
   const Party& party_;
   const uint64_t from_, end_, start_;
+  const uint32_t words_;
+  int32_t also_ = 0;  // of a row of two threads: which it is
   Conflict* conflict_ = nullptr;
   bool found_ = false;
 };
 
+// Of whole words.
 void clear(Granule& granule, uint32_t from, uint32_t end) {
-  const SpinGuard guard(granule.lock);
+  const ByteGuard guard(granule.lock);
   if (from == 0 && end == kGranule) {
-    shadow().give(granule.cells);
-    granule.cells = nullptr;
-    std::fill(std::begin(granule.entries), std::end(granule.entries), Entry());
+    shadow().give(granule.cells());
+    granule.setCells(nullptr);
+    granule.used = 0;
     return;
   }
-  if (!granule.cells && std::none_of(std::begin(granule.entries), std::end(granule.entries),
-                                     [](const Entry& entry) { return entry.any(); }))
-    return;
-  if (!granule.cells && !Touch::open(granule)) return;
-  const uint32_t unit = kGranule / granule.cells->units;
-  for (unsigned slot = 0; slot < 3; ++slot)
-    std::fill(granule.cells->slot(slot) + from / unit, granule.cells->slot(slot) + (end + unit - 1) / unit, Who());
+  for (uint32_t k = 0; k < granule.used;) k += !granule.cut(k, wordsBetween(from / kWord, (end + kWord - 1) / kWord));
+  Cells* const cells = granule.cells();
+  if (!cells) return;
+  const uint32_t unit = kGranule / cells->units;
+  std::fill(&cells->at(from / unit), &cells->at(0) + (end + unit - 1) / unit, Cell());
 }
 
 // Calls visit(granule, first byte, end) for the granules of a range that are followed; false ends it.
@@ -461,7 +570,7 @@ struct Region::Granules {
 
 Region::Region() : granules_(std::make_unique<Granules>()) {}
 Region::~Region() {
-  for (const Granule& granule : granules_->all) shadow().give(granule.cells);
+  for (const Granule& granule : granules_->all) shadow().give(granule.cells());
 }
 
 void Region::reserve(uint64_t bytes) {
@@ -469,8 +578,11 @@ void Region::reserve(uint64_t bytes) {
   if (granules_->all.size() >= count) return;
   std::vector<Granule> more(count);  // granules are not moved, as their locks are not
   for (size_t k = 0; k < granules_->all.size(); ++k) {
-    more[k].cells = std::exchange(granules_->all[k].cells, nullptr);
-    std::copy(std::begin(granules_->all[k].entries), std::end(granules_->all[k].entries), more[k].entries);
+    Granule& old = granules_->all[k];
+    more[k].setCells(old.cells());
+    old.setCells(nullptr);
+    more[k].used = old.used;
+    std::copy_n(old.entries, old.used, more[k].entries);
   }
   granules_->all = std::move(more);
 }
@@ -487,13 +599,20 @@ bool Region::touch(const Row& row, const Party& party, Conflict* conflict) {
   return fine;
 }
 
+// What whoever runs next to this warp, or it itself, will want.
+static void fetchAhead(const Granule* next) {
+  __builtin_prefetch(next, 1);
+  __builtin_prefetch(reinterpret_cast<const std::byte*>(next) + 64, 1);
+}
+
 bool start(const alloc::MemoryTable& table) { return shadow().start(table); }
 
 bool touch(const Row& row, const Party& party, Conflict* conflict) {
   bool fine = true;
   Conflict further;
   each(row.address, row.bytes, row.outside, true, [&](Granule& granule, uint64_t from, uint64_t end) {
-    const SpinGuard guard(granule.lock);
+    fetchAhead(&granule + 1);
+    const ByteGuard guard(granule.lock);
     fine &= Touch(row, party, from, end).run(granule, fine || !conflict ? conflict : &further);
     return fine || conflict;
   });
@@ -503,19 +622,21 @@ bool touch(const Row& row, const Party& party, Conflict* conflict) {
 Who writerOf(uint64_t address, Where* where) {
   Granule* const granule = shadow().granule(address, false, false);
   if (!granule) return {};
-  const SpinGuard guard(granule->lock);
+  const ByteGuard guard(granule->lock);
   const auto offset = static_cast<uint32_t>(address % kGranule);
-  if (!granule->cells) {
-    for (const Entry& entry : granule->entries)
-      if (entry.writes && entry.from <= offset / kWord && offset / kWord < entry.end) {
-        *where = entry.where;
-        return entry.of(offset / kWord);
-      }
+  Cells* const cells = granule->cells();
+  if (!cells) {
+    for (uint32_t k = 0; k < granule->used; ++k) {
+      const Entry& entry = granule->entries[k];
+      if (!entry.writes() || !(entry.words() >> (offset / kWord) & 1)) continue;
+      *where = entry.where();
+      return entry.of(offset / kWord);
+    }
     return {};
   }
-  const uint32_t k = offset / (kGranule / granule->cells->units);
-  *where = granule->cells->where(kWriter)[k];
-  return granule->cells->slot(kWriter)[k];
+  const uint32_t k = offset / (kGranule / cells->units);
+  *where = cells->at(k).where[kWriter];
+  return cells->at(k).who[kWriter];
 }
 
 void forget(uint64_t address, uint64_t bytes, bool outside) {

@@ -1,9 +1,9 @@
 // Who touched global memory last: a shadow of it, in granules of 128 bytes.
 //
 // Of each word of 4 bytes (of each byte where parts of words are touched) the last access that wrote it is kept, and
-// two of those that read it since, of different blocks where there are such. A granule that is touched as a whole, lane
-// by lane or by one party, keeps that in one place for all of its words. Memory that nobody touched costs nothing; all
-// together takes at most a quarter of the machine's memory, and what comes then is not followed.
+// two of those that read it since, of different blocks where there are such. A granule whose words are touched by rows
+// of lanes, or by one party, keeps each such access in one place for all of its words. Memory that nobody touched costs
+// nothing; all together takes at most a quarter of the machine's memory, and what comes then is not followed.
 //
 // All functions are thread-safe.
 #pragma once
@@ -21,7 +21,7 @@ namespace vg::check::global_memory {
 // One access: the block (or the copy), the thread in it, and the clock of that thread since the block began; 0: nobody.
 class Who {
  public:
-  static constexpr unsigned kThreadBits = 10, kClockBits = 22;
+  static constexpr unsigned kThreadBits = 10, kClockBits = 21;
   static constexpr uint32_t kLastClock = (1u << kClockBits) - 1;
 
   constexpr Who() = default;
@@ -32,9 +32,9 @@ class Who {
   uint32_t clock() const { return static_cast<uint32_t>(word_) & kLastClock; }
   bool anybody() const { return word_ != 0; }
   bool sameThread(Who other) const { return !((word_ ^ other.word_) >> kClockBits); }
-  Who plus(uint32_t threads) const {
+  Who plus(int32_t threads) const {
     Who who = *this;
-    who.word_ += uint64_t{threads} << kClockBits;
+    who.word_ += static_cast<uint64_t>(int64_t{threads}) << kClockBits;
     return who;
   }
 
@@ -57,6 +57,7 @@ class Party {
   Party(uint64_t id, uint64_t horizon, uint32_t floor) : id_(id), horizon_(horizon), floor_(floor) {}
   uint64_t id() const { return id_; }
   uint64_t horizon() const { return horizon_; }
+  uint32_t floor() const { return floor_; }
   // Without looking long.
   bool surely(Who earlier, Who now) const {
     return earlier.id() <= horizon_ || earlier.sameThread(now) || (earlier.id() == id_ && earlier.clock() < floor_);
@@ -79,13 +80,18 @@ class Party {
   uint32_t floor_;         // what its own threads did before this clock is known to all of them
 };
 
-// Bytes that lanes touch one after the other, `laneBytes` each (a power of two); 0: one thread touches all.
+inline constexpr uint32_t kAllLanes = ~0u;
+
+// Bytes that lanes touch one after the other, `laneBytes` each (a power of two); 0: one thread touches all, or reads
+// all as the next one does (`byTwo`). `lanes`: those that touch, from the first on, where elements are words or longer.
 struct Row {
   uint64_t address = 0, bytes = 0, laneBytes = 0;
   Who first;  // of the first lane
   bool reads = false, writes = false;
   Where where = 0;
   bool outside = false;  // of the windows: shared memory of a cluster
+  uint32_t lanes = kAllLanes;
+  bool byTwo = false;
 };
 struct Conflict {
   uint64_t address = 0;

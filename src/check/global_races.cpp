@@ -120,10 +120,13 @@ void touched(uint64_t address, uint64_t bytes, bool writes, Where how = 0) {
 }  // namespace
 
 void GlobalRaces::begin(const ptx::BlockState& block, const ptx::Module& module, const ptx::Function& entry) {
-  work_ = order::ofGrid(block.launch->gridId);
-  other_ = nullptr;
-  if (!work_) return;
-  order::describe(*work_, module, words::kernel(entry), block.launch->blockSize, block.launch->gridSize);
+  if (block.launch->gridId != grid_ || !work_) {
+    grid_ = block.launch->gridId;
+    work_ = order::ofGrid(grid_);
+    other_ = nullptr;
+    if (!work_) return;
+    order::describe(*work_, module, words::kernel(entry), block.launch->blockSize, block.launch->gridSize);
+  }
   const uint64_t id = work_->first + block.blockNumber;
   if (!work_->holds(id)) {
     work_ = nullptr;
@@ -152,11 +155,14 @@ bool GlobalRaces::touch(const ptx::Access& access, uint64_t address, uint32_t th
   return global_memory::touch(row, *this, &conflict);
 }
 
-bool GlobalRaces::touchRow(const ptx::Access& access, uint64_t address, uint64_t laneBytes, uint32_t firstThread) {
+bool GlobalRaces::touchRow(const ptx::Access& access, uint64_t address, uint64_t laneBytes, uint32_t firstThread,
+                           uint32_t lanes) {
   if (!follows()) return true;
   setFloor(clocks_->floor());
   Row row = rowOf(access, address, firstThread);
   row.laneBytes = laneBytes;
+  row.lanes = lanes;
+  row.byTwo = !laneBytes && lanes != global_memory::kAllLanes;
   return global_memory::touch(row, *this, nullptr);
 }
 

@@ -25,7 +25,7 @@ class GlobalRaces final : public global_memory::Party {
   bool touch(const ptx::Access& access, uint64_t address, uint32_t thread, global_memory::Conflict& conflict);
   // Accesses of consecutive threads side by side, `laneBytes` each, or of all of them to one place (0). False: they are
   // to be looked at one by one.
-  bool touchRow(const ptx::Access& access, uint64_t address, uint64_t laneBytes, uint32_t firstThread);
+  bool touchRow(const ptx::Access& access, uint64_t address, uint64_t laneBytes, uint32_t firstThread, uint32_t lanes);
   // A thread uses a word that carries order.
   void release(uint64_t word, uint32_t thread);
   void acquire(uint64_t word, uint32_t thread);
@@ -46,7 +46,8 @@ class GlobalRaces final : public global_memory::Party {
   bool follows() const { return work_ && clocks_->floor() < global_memory::Who::kLastClock; }
 
   const Clocks* clocks_;
-  order::WorkPointer work_;
+  uint64_t grid_ = 0;
+  order::WorkPointer work_;  // of the grid
   Knowledge knowledge_;
   mutable order::WorkPointer other_;  // that was asked for last
 };

@@ -1,6 +1,7 @@
 #include "check/shared_memory.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "check/tools.h"
 
@@ -16,7 +17,8 @@ void SharedMemory::reset(uint32_t bytes) {
   ++blocks_;
   identify(blocks_, blocks_ - 1, 0);
   if (wants(Tool::Race)) region_.reserve(bytes);
-  written_.assign(bytes, 0);
+  unwritten_ = bytes;
+  if (wants(Tool::Init)) written_.assign(bytes, 0);
 }
 
 bool SharedMemory::ordered(Who earlier, uint32_t thread) const {
@@ -61,17 +63,26 @@ bool SharedMemory::touch(const ptx::Access& access, uint32_t offset, uint32_t th
 }
 
 bool SharedMemory::touchRow(const ptx::Access& access, uint32_t offset, uint64_t laneBytes, uint32_t thread,
-                            const Clocks& clocks) {
+                            uint32_t lanes, const Clocks& clocks) {
   Row row = rowOf(access, offset, whoIs(blocks_, thread, clocks));
   row.laneBytes = laneBytes;
+  row.lanes = lanes;
+  row.byTwo = !laneBytes && lanes != global_memory::kAllLanes;
   return touchBy(row, clocks, nullptr);
 }
 
 uint32_t SharedMemory::writtenBytes(uint32_t offset, uint32_t bytes) const {
-  const auto first = written_.begin() + offset;
-  return static_cast<uint32_t>(std::find(first, first + bytes, 0) - first);
+  if (!unwritten_) return bytes;
+  const uint8_t* const first = written_.data() + offset;
+  const void* const empty = bytes ? std::memchr(first, 0, bytes) : nullptr;
+  return empty ? static_cast<uint32_t>(static_cast<const uint8_t*>(empty) - first) : bytes;
 }
 
-void SharedMemory::written(uint32_t offset, uint32_t bytes) { std::fill_n(written_.begin() + offset, bytes, 1); }
+void SharedMemory::written(uint32_t offset, uint32_t bytes) {
+  if (!unwritten_ || !bytes) return;
+  uint8_t* const first = written_.data() + offset;
+  unwritten_ -= static_cast<uint32_t>(std::count(first, first + bytes, 0));
+  std::memset(first, 1, bytes);
+}
 
 }  // namespace vg::check

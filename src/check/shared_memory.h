@@ -33,7 +33,8 @@ class SharedMemory final : public global_memory::Party {
   bool touch(const ptx::Access& access, uint32_t offset, uint32_t thread, const Clocks& clocks, Hazard& hazard);
   // The same of consecutive threads, `laneBytes` each, or of all of them to one place (0). True: each is to be looked
   // at.
-  bool touchRow(const ptx::Access& access, uint32_t offset, uint64_t laneBytes, uint32_t thread, const Clocks& clocks);
+  bool touchRow(const ptx::Access& access, uint32_t offset, uint64_t laneBytes, uint32_t thread, uint32_t lanes,
+                const Clocks& clocks);
   // How many bytes from the first on were written.
   uint32_t writtenBytes(uint32_t offset, uint32_t bytes) const;
   void written(uint32_t offset, uint32_t bytes);
@@ -46,6 +47,7 @@ class SharedMemory final : public global_memory::Party {
   uint64_t blocks_ = 0;  // that there have been: each is an id
   const Clocks* clocks_ = nullptr;
   global_memory::Region region_;
+  uint32_t unwritten_ = 0;  // bytes
   std::vector<uint8_t> written_;
 };
 

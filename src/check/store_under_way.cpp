@@ -34,11 +34,12 @@ StoreUnderWay::~StoreUnderWay() {
 }
 
 void StoreUnderWay::begins(uint64_t id, uint64_t address, uint64_t bytes) {
-  if (!(state_.load(std::memory_order_relaxed) & 1)) {
+  const uint64_t state = state_.load(std::memory_order_relaxed);
+  if (!(state & 1)) {
     id_.store(id, std::memory_order_relaxed);
     from_.store(address, std::memory_order_relaxed);
     end_.store(address + bytes, std::memory_order_relaxed);
-    state_.fetch_add(1, std::memory_order_release);
+    state_.store(state + 1, std::memory_order_release);
     return;
   }
   from_.store(std::min(from_.load(std::memory_order_relaxed), address), std::memory_order_relaxed);

@@ -17,7 +17,8 @@ class StoreUnderWay {
   // `id`: of the block. Several of one instruction become one.
   void begins(uint64_t id, uint64_t address, uint64_t bytes);
   void ends() {
-    if (state_.load(std::memory_order_relaxed) & 1) state_.fetch_add(1, std::memory_order_release);
+    const uint64_t state = state_.load(std::memory_order_relaxed);
+    if (state & 1) state_.store(state + 1, std::memory_order_release);
   }
   // Returns when the block, if it stores there, has done so, or does not go on.
   static void await(uint64_t id, uint64_t address, uint64_t bytes);

@@ -25,6 +25,13 @@ struct CheckedRanges {
   void* owner = nullptr;         // the judge's own, of the block
 };
 
+// How the addresses of lanes are told, in AccessForm::lanes: one by one, or by the first of each row of lanes, which
+// are side by side or all at one place. Above that: log2 of the lanes of a row.
+enum class AccessLanes : uint8_t { EachAlone, SideBySide, OnePlace };
+inline constexpr uint8_t kAccessLanes = 3, kRowLanesShift = 2;
+// The code has found the access inside of its range and aligned.
+inline constexpr uint8_t kFound = 1 << 7;
+
 // An access of a warp, as compiled code names it.
 struct AccessForm {
   uint8_t kind = 0;           // Access::Kind
@@ -34,7 +41,7 @@ struct AccessForm {
   uint8_t bytes = 0;          // of a lane
   uint8_t strong = 0;         // Access::strong
   uint8_t elementBytes = 0;   // of what is stored: elements of all lanes, one kind after the other; 0: not told
-  uint8_t unused = 0;
+  uint8_t lanes = 0;          // AccessLanes and kFound
 };
 static_assert(sizeof(AccessForm) == sizeof(uint64_t));
 inline uint64_t wordOf(const AccessForm& form) { return std::bit_cast<uint64_t>(form); }

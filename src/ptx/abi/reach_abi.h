@@ -26,8 +26,8 @@ struct ReachCalls {
   // about addresses there. Those with ownBit are elsewhere. Constant once a kernel runs.
   std::atomic<uint64_t> own, ownBytes, ownBit;
   // Checked mode: which lanes of `mask` may make the access `form` (check_abi.h); what others would have done is
-  // reported. `block` is %ctaid.x, `locals` the kernel's local memory or null, `data` what is stored where it is told
-  // (check_abi.h), the rest as above. Does not switch.
+  // reported. `addresses`: as AccessForm::lanes says. `block` is %ctaid.x, `locals` the kernel's local memory or null,
+  // `data` what is stored where it is told (check_abi.h), the rest as above. Does not switch.
   uint32_t (*check)(BlockState*, CheckedRanges*, uint32_t warp, uint32_t block, uint32_t mask,
                     const uint64_t* addresses, uint64_t form, uint32_t line, const void* locals, const void* frameEnd,
                     const void* data);

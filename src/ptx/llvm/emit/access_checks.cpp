@@ -159,9 +159,48 @@ llvm::Value* AccessChecks::kept(const Checked& access) {
   return stored_;
 }
 
-// The lanes that may, as i32.
-llvm::Value* AccessChecks::ask(const Checked& access, const Address& a, const Mask& mask) {
-  const Chunks addresses = addresses_.addressChunks(a);
+static llvm::Value* lanesWord(Builder& b, uint8_t lanes) {
+  AccessForm form;
+  form.lanes = lanes;
+  return b.getInt64(wordOf(form));
+}
+
+AccessChecks::Told AccessChecks::toldByRows(const Address& a, uint8_t lanes) {
+  LType* const word = b_.getInt64Ty();
+  if (!starts_) starts_ = b_.entryAlloca(llvm::ArrayType::get(word, kWarpSize), "starts", llvm::Align(64));
+  const bool inRows = !a.rows.empty();
+  const uint32_t rows = inRows ? rows_ : 1, each = inRows ? rowLanes_ : kWarpSize;
+  for (uint32_t row = 0; row < rows; ++row)
+    b_.CreateAlignedStore(inRows ? a.rows[a.rows.size() > 1 ? row : 0] : a.scalar,
+                          b_.CreateConstInBoundsGEP1_64(word, starts_, row), llvm::Align(8));
+  return {starts_, lanesWord(b_, static_cast<uint8_t>(lanes | std::countr_zero(each) << kRowLanesShift))};
+}
+
+AccessChecks::Told AccessChecks::toldEither(Value* holds, const std::function<Told()>& one,
+                                            const std::function<Told()>& other) {
+  BB *const rows = b_.newBlock("told"), *const lanes = b_.newBlock("told");
+  b_.CreateCondBr(b_.CreateFreeze(holds), rows, lanes, llvm::MDBuilder(context_).createBranchWeights(kUsual, kRare));
+  const auto both = [](const Told& told) -> Components { return {{told.addresses, told.lanes}}; };
+  const Components found = b_.eitherOf(
+      rows, [&] { return both(one()); }, lanes, [&] { return both(other()); });
+  return {found[0][0], found[0][1]};
+}
+
+AccessChecks::Told AccessChecks::told(const Checked& access, const Address& a) {
+  const auto alone = [&]() -> Told { return {b_.spill(kAsked, addresses_.addressChunks(a)), lanesWord(b_, 0)}; };
+  const bool reads = kindOfAccess(*access.i.ast, access.source == 0) != Access::Kind::Store;
+  const bool onePlace = a.shape.uniform() || (a.shape.straight() && a.shape.stride == 0);
+  const bool sideBySide = a.shape.straight() && a.shape.stride == static_cast<int64_t>(access.bytes);
+  const bool whole = a.rows.size() <= 1 || a.rows.size() == rows_;
+  if (!tells(access) || !(sideBySide || (onePlace && reads)) || (!a.scalar && a.rows.empty()) || !whole) return alone();
+  const auto lanes = static_cast<uint8_t>(onePlace ? AccessLanes::OnePlace : AccessLanes::SideBySide);
+  const auto rows = [&] { return toldByRows(a, lanes); };
+  return a.holds ? toldEither(a.holds, rows, alone) : rows();
+}
+
+// The lanes that may, as i32. `found`: whether all may, as the code itself has found; null: it has not.
+llvm::Value* AccessChecks::ask(const Checked& access, const Address& a, const Mask& mask, Value* found) {
+  const Told places = told(access, a);
   const AccessOrigin origin = accessOrigin(program_, access.i, access.source, access.bytes);
   AccessForm form;
   form.kind = static_cast<uint8_t>(kindOfAccess(*access.i.ast, access.source == 0));
@@ -176,11 +215,13 @@ llvm::Value* AccessChecks::ask(const Checked& access, const Address& a, const Ma
   Value* const frameEnd = emission_.traits.allocates
                               ? b_.callIntrinsic(llvm::Intrinsic::addressofreturnaddress, {b_.getPtrTy()}, {})
                               : llvm::ConstantPointerNull::get(b_.getPtrTy());
+  Value* word = b_.CreateOr(places.lanes, b_.getInt64(wordOf(form)));
+  if (found) word = b_.CreateOr(word, b_.CreateSelect(found, lanesWord(b_, kFound), b_.getInt64(0)));
   Value* const ranges = runner_.blockField(offsetof(BlockState, checked), b_.getPtrTy());
-  Value* const asked = runner_.runtimeCall(
-      offsetof(ReachCalls, check), b_.getInt32Ty(),
-      {runner_.block, ranges, runner_.warp, runner_.blockIndex(0), masks_.maskBits(mask), b_.spill(kAsked, addresses),
-       b_.getInt64(wordOf(form)), b_.getInt32(access.i.ast->line), locals, frameEnd, kept(access)});
+  Value* const asked =
+      runner_.runtimeCall(offsetof(ReachCalls, check), b_.getInt32Ty(),
+                          {runner_.block, ranges, runner_.warp, runner_.blockIndex(0), masks_.maskBits(mask),
+                           places.addresses, word, b_.getInt32(access.i.ast->line), locals, frameEnd, kept(access)});
   if (tells(access)) return asked;
   // Loads and stores around it know that it is none.
   llvm::cast<llvm::CallInst>(asked)->setMemoryEffects(llvm::MemoryEffects::inaccessibleOrArgMemOnly());
@@ -190,14 +231,14 @@ llvm::Value* AccessChecks::ask(const Checked& access, const Address& a, const Ma
 AccessChecks::Ways AccessChecks::split(const Checked& access, const Mask& mask) {
   const Address a = addresses_.addressOf(access.i, access.source, access.space);
   BB *const asks = b_.newBlock("asks"), *const all = b_.newBlock("all"), *const some = b_.newBlock("some");
+  Value* const fine = b_.CreateFreeze(isFine(access, a, mask));
   if (tells(access))
     b_.CreateBr(asks);
   else
-    b_.CreateCondBr(b_.CreateFreeze(isFine(access, a, mask)), all, asks,
-                    llvm::MDBuilder(context_).createBranchWeights(kUsual, kRare));
+    b_.CreateCondBr(fine, all, asks, llvm::MDBuilder(context_).createBranchWeights(kUsual, kRare));
   b_.SetInsertPoint(asks);
   const bool caching = std::exchange(b_.caching, false);
-  Value* const may = ask(access, a, mask);
+  Value* const may = ask(access, a, mask, tells(access) ? fine : nullptr);
   Value* const wanted = masks_.maskBits(mask);
   Value* const whole = b_.CreateAnd(b_.CreateICmpEQ(may, wanted), b_.CreateICmpNE(wanted, b_.getInt32(0)));
   b_.CreateCondBr(whole, all, some, llvm::MDBuilder(context_).createBranchWeights(kUsual, kRare));

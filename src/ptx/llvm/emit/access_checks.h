@@ -76,7 +76,14 @@ class AccessChecks : public EmitterPart {
   Value* allOf(const Mask& mask, const std::function<Value*(uint32_t chunk)>& holds);
   Range rangeOf(const Checked& access);
   uint32_t numberOf(ValueId origin);
-  Value* ask(const Checked& access, const Address& a, const Mask& mask);
+  Value* ask(const Checked& access, const Address& a, const Mask& mask, Value* found);
+  // The addresses for the call, and what AccessForm::lanes says of them (i64, in its place of the form's word).
+  struct Told {
+    Value *addresses, *lanes;
+  };
+  Told told(const Checked& access, const Address& a);
+  Told toldByRows(const Address& a, uint8_t lanes);
+  Told toldEither(Value* holds, const std::function<Told()>& one, const std::function<Told()>& other);
   Value* localArea();
 
   Runner& runner_;
@@ -84,7 +91,7 @@ class AccessChecks : public EmitterPart {
   Values& values_;
   Addresses& addresses_;
   std::map<ValueId, uint32_t> numbers_;  // of origins
-  llvm::AllocaInst* stored_ = nullptr;
+  llvm::AllocaInst *stored_ = nullptr, *starts_ = nullptr;
 };
 
 }  // namespace vg::ptx::gen
