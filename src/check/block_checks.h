@@ -59,6 +59,7 @@ class BlockChecks final : public ptx::BlockObserver {
   void arrivesCluster(uint32_t warp, uint32_t mask) override;
   void leavesCluster(uint32_t warp) override;
   void meet(uint32_t warp, uint32_t mask) override;
+  void operate(uint32_t warp, uint32_t mask) override;
   void notNamed(uint32_t warp, uint32_t lane, uint32_t mask, const ptx::Instruction& at) override;
   void missing(uint32_t warp, uint32_t mask, uint32_t present, const ptx::Instruction& at) override;
 

@@ -209,6 +209,11 @@ void BlockChecks::meet(uint32_t warp, uint32_t mask) {
   if (wants(Tool::Race)) clocks_.meetWarp(warp, mask);
 }
 
+// The vendor's own code (cooperative groups) hands on by a shuffle what one lane has acquired.
+void BlockChecks::operate(uint32_t warp, uint32_t mask) {
+  if (ordersByAtomics_) meet(warp, mask);
+}
+
 void BlockChecks::notNamed(uint32_t warp, uint32_t lane, uint32_t mask, const ptx::Instruction& at) {
   if (!wants(Tool::Sync) || !reports_.isNewAt(Tool::Sync, kNotNamed, &at)) return;
   reports_.describeLast("a lane takes part in " + words::operation(at) + " whose mask does not name it",

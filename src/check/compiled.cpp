@@ -68,7 +68,7 @@ void meetByMasks(BlockChecks& checks, const WarpMeeting& told, const ptx::Instru
     }
     if (at && !(present & strangers) && present != (members & told.mask))
       checks.missing(told.warp, members, present, *at);
-    if (told.meeting == ptx::Meeting::Warp) checks.meet(told.warp, present);
+    told.meeting == ptx::Meeting::Warp ? checks.meet(told.warp, present) : checks.operate(told.warp, present);
     left &= ~present;
   }
 }

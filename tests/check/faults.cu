@@ -182,6 +182,13 @@ __global__ void withinWarp(int* out) {
   out[threadIdx.x] = values[threadIdx.x ^ 1];  // HERE withinWarp
 }
 
+__global__ void shuffleBetween(int* out) {
+  __shared__ int values[32];
+  values[threadIdx.x] = int(threadIdx.x);
+  const int other = __shfl_sync(0xffffffff, int(threadIdx.x), int(threadIdx.x) ^ 1);
+  out[threadIdx.x] = values[other];  // HERE shuffleBetween
+}
+
 __global__ void plainBesideAtomic(int* out) {
   __shared__ int count;
   if (threadIdx.x == 0) count = 0;
@@ -362,6 +369,7 @@ static void run(const char* name) {
   if (is("writeAfterRead")) writeAfterRead<<<1, 64>>>(out);
   if (is("writeAfterWrite")) writeAfterWrite<<<1, 32>>>(out);
   if (is("withinWarp")) withinWarp<<<1, 32>>>(out);
+  if (is("shuffleBetween")) shuffleBetween<<<1, 32>>>(out);
   if (is("plainBesideAtomic")) plainBesideAtomic<<<1, 64>>>(out);
   if (is("partOfWarp")) partOfWarp<<<1, 32>>>(out);
   if (is("partOfBlock")) partOfBlock<<<1, 64>>>(out);

@@ -199,6 +199,22 @@ __global__ void fineAcquireRelease(int* data, int* out) {
   }
 }
 
+// As cooperative groups do: one lane learns that others are ready, and tells its warp by a shuffle.
+__global__ void fineShuffledFlag(int* data, int* out) {
+  int* const word = &flag;
+  if (blockIdx.x == 0) {
+    data[threadIdx.x] = 5;
+    __syncwarp();
+    if (threadIdx.x == 0) asm volatile("st.release.gpu.s32 [%0], 1;" ::"l"(word) : "memory");
+    return;
+  }
+  int seen = 0;
+  if (threadIdx.x == 0)
+    while (!seen) asm volatile("ld.acquire.gpu.s32 %0, [%1];" : "=r"(seen) : "l"(word) : "memory");
+  seen = __shfl_sync(0xffffffff, seen, 0);
+  out[threadIdx.x] = data[threadIdx.x + seen - 1];
+}
+
 __global__ void fineGridSync(int* data, int* out) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   for (int round = 0; round < 3; ++round) {
@@ -399,6 +415,7 @@ static void run(const char* name) {
   if (is("fineChain")) fineChain<<<kBlocks, 32>>>(data, out);
   if (is("fineLock")) fineLock<<<kBlocks, 32>>>(out);
   if (is("fineAcquireRelease")) fineAcquireRelease<<<2, 32>>>(data, out);
+  if (is("fineShuffledFlag")) fineShuffledFlag<<<2, 32>>>(data, out);
   if (is("fineGridSync")) launchTogether(fineGridSync, data, out);
   if (is("fineAtomics")) fineAtomics<<<kBlocks, kThreads>>>(out);
   if (is("fineSameValue")) fineSameValue<<<kBlocks, kThreads>>>(out);

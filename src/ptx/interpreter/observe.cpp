@@ -98,7 +98,10 @@ void Warp::tellMeeting(uint32_t lane, uint32_t present) {
   const Step& s = stepOf(lane);
   const uint32_t named = lanes[lane].syncMask;
   if (present != (named & liveMask())) observer->missing(index, named, present, *s.i);
-  if (s.number == 1 && !s.execute) observer->meet(index, present);
+  if (s.number == 1 && !s.execute)
+    observer->meet(index, present);
+  else
+    observer->operate(index, present);
 }
 
 }  // namespace vg::ptx::interpreter

@@ -67,6 +67,8 @@ class BlockObserver {
   virtual void leavesCluster(uint32_t warp) = 0;
   // Lanes meet at bar.warp.sync, which orders their accesses.
   virtual void meet(uint32_t warp, uint32_t mask) = 0;
+  // Lanes meet at another warp operation, as a shuffle, which orders none.
+  virtual void operate(uint32_t warp, uint32_t mask) = 0;
   // A lane executes a warp operation whose mask does not name it.
   virtual void notNamed(uint32_t warp, uint32_t lane, uint32_t mask, const Instruction& at) = 0;
   // A warp operation ran with the lanes `present` only: the others that `mask` names wait elsewhere.

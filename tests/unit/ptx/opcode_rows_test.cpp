@@ -67,6 +67,7 @@ class RowChecks final : public BlockObserver, public Observer {
   void leaves(uint32_t, uint32_t, uint32_t) override {}
   void arrivesCluster(uint32_t, uint32_t) override {}
   void leavesCluster(uint32_t) override {}
+  void operate(uint32_t, uint32_t) override {}
   void meet(uint32_t, uint32_t) override {}
   void notNamed(uint32_t, uint32_t, uint32_t, const Instruction&) override {}
   void missing(uint32_t, uint32_t, uint32_t, const Instruction&) override {}

@@ -2,6 +2,7 @@
 
 #include "ptx/abi/reach_abi.h"
 #include "ptx/facts/async_form.h"
+#include "ptx/interpreter/observer.h"
 #include "ptx/llvm/ir/ptx_facts.h"
 #include "ptx/text/opcodes.h"
 
@@ -59,11 +60,17 @@ void MeetingChecks::after(const Instruction& i) {
   if (!i.ast->has(Mod::Warp) && !i.ast->has(Mod::Arrive)) tell(i, Meeting::Leaves, nullptr);
 }
 
-// Where all lanes are named there is nothing to say but that they meet.
+bool MeetingChecks::handsOn() {
+  if (!handsOn_)
+    handsOn_ = llvm::any_of(program_.instructions, [](const Instruction& i) { return ptx::carriesOrder(*i.ast); });
+  return *handsOn_;
+}
+
+// Where all lanes are named there is nothing to say but that they meet, which matters where that orders something.
 void MeetingChecks::tellMembers(const Instruction& i, ValueId members, Meeting meeting) {
   const auto known = members == kNone ? std::optional<uint64_t>(~0u) : knownBits(program_, members);
   if (known && static_cast<uint32_t>(*known) == ~0u) {
-    if (meeting == Meeting::Warp) tell(i, meeting, nullptr);
+    if (meeting == Meeting::Warp || handsOn()) tell(i, meeting, nullptr);
     return;
   }
   tell(i, meeting, b_.spill(0, values_.integersOf(members, 32)));

@@ -5,6 +5,8 @@
 // after the other. Kernels with such an operation on one of these ways are for the interpreter.
 #pragma once
 
+#include <optional>
+
 #include "ptx/abi/check_abi.h"
 #include "ptx/llvm/emit/masks.h"
 #include "ptx/llvm/emit/part.h"
@@ -28,11 +30,13 @@ class MeetingChecks : public EmitterPart {
   void beforeBarrier(const Instruction& i);
   void tellMembers(const Instruction& i, ValueId members, Meeting meeting);
   void tell(const Instruction& i, Meeting meeting, Value* members);
+  bool handsOn();
   Value* barrierArgument(const Instruction& i, size_t source);
 
   Runner& runner_;
   Masks& masks_;
   Values& values_;
+  std::optional<bool> handsOn_;  // whether atomics and flags of the kernel carry order
 };
 
 }  // namespace vg::ptx::gen
