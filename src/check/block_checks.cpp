@@ -22,9 +22,8 @@ constexpr uint64_t kSharedWindow = 1024;  // the size of a block's shared memory
 
 }  // namespace
 
-void BlockChecks::enter(ptx::BlockState& block, const ptx::Module& module, const ptx::Function& entry,
+void BlockChecks::begin(ptx::BlockState& block, const ptx::Module& module, const ptx::Function& entry,
                         bool ordersByAtomics, uint32_t reserved) {
-  if (grid_ == block.launch->gridId && number_ == block.blockNumber) return;
   resolveOverwrite();
   block_ = &block;
   if (module_ != &module) guesses_.clear();

@@ -33,7 +33,10 @@ class BlockChecks final : public ptx::BlockObserver {
   // A warp of the block is about to run. `ordersByAtomics`: the kernel has fences or the like, so that atomics and
   // flags carry order. `reserved`: bytes of shared memory, from its beginning, that the system fills.
   void enter(ptx::BlockState& block, const ptx::Module& module, const ptx::Function& entry, bool ordersByAtomics,
-             uint32_t reserved);
+             uint32_t reserved) {
+    if (grid_ != block.launch->gridId || number_ != block.blockNumber)
+      begin(block, module, entry, ordersByAtomics, reserved);
+  }
   // allows() in parts: whether the access may happen, and what comes of it for those that read and write later.
   bool permits(const ptx::Access& access, Own own);
   void touches(const ptx::Access& access);
@@ -90,6 +93,8 @@ class BlockChecks final : public ptx::BlockObserver {
     bool isShared, own;  // own: not of another block of the cluster
     uint64_t offset;
   };
+  void begin(ptx::BlockState& block, const ptx::Module& module, const ptx::Function& entry, bool ordersByAtomics,
+             uint32_t reserved);
   SharedPlace sharedPlace(const ptx::Access& access) const;
   bool touchGlobalRow(const ptx::Access& access, uint64_t laneBytes, uint32_t lanes);
   bool touchSharedTogether(const ptx::Access& access, const SharedPlace& place, uint64_t laneBytes, uint32_t lanes);

@@ -44,7 +44,8 @@ void note(ptx::BlockState& block, uint32_t warp, uint32_t lane, uint32_t line) {
 bool memoryOnly() { return (toolsOn.load(std::memory_order_relaxed) & kOfKernels) == only(Tool::Memory); }
 
 BlockChecks& entered(ptx::BlockState& block, const CompiledKernel& kernel) {
-  BlockChecks& checks = blockChecks(block);
+  void* const known = block.checked ? block.checked->owner : nullptr;
+  BlockChecks& checks = known ? *static_cast<BlockChecks*>(known) : blockChecks(block);
   checks.enter(block, kernel.module(), kernel.entry(), kernel.carriesOrder(), kernel.reserved());
   return checks;
 }
@@ -148,7 +149,11 @@ class Judging {
 
   // What the access does to those that come later.
   void touch(uint32_t lanes) {
-    if (lanes) checks_.storing(nullptr);
+    if (!lanes) return;
+    checks_.storing(nullptr);
+    const uint32_t next = nextRow(lanes);
+    if (!isShared_ && !(next & (next - 1)) && next != lanes && wants(Tool::Race))
+      global_memory::fetch(asked_.addresses, lanes);
     uint32_t alone = 0;
     for (uint32_t left = lanes, row = 0; left; left &= ~row)
       if (!touchRow(row = nextRow(left))) alone |= row;

@@ -126,18 +126,26 @@ class VG_SCOPED_LOCK_CLASS ByteGuard {
 
 // Entries, or cells where these do not do.
 struct alignas(64) Granule {
+  static constexpr uint16_t kInBytes = 1 << 15;
+
   ByteLock lock;
-  uint8_t used = 0;  // entries, the first ones
-  uint16_t cellsHigh = 0;
-  uint32_t cellsLow = 0;
+  uint8_t used = 0;                    // entries, the first ones
+  std::atomic<uint16_t> cellsHigh{0};  // fetch() reads them without the lock
+  std::atomic<uint32_t> cellsLow{0};
   Entry entries[kEntries];
 
-  Cells* cells() const { return reinterpret_cast<Cells*>(uint64_t{cellsHigh} << 32 | cellsLow); }
+  Cells* cells() const {
+    const uint64_t high = cellsHigh.load(std::memory_order_relaxed) & ~kInBytes;
+    return reinterpret_cast<Cells*>(high << 32 | cellsLow.load(std::memory_order_relaxed));
+  }
+  // How many bytes a cell is for; said here, too, as the cells are elsewhere.
+  uint32_t unit() const { return cellsHigh.load(std::memory_order_relaxed) & kInBytes ? 1 : kWord; }
   // Addresses of programs have 47 bits.
   void setCells(Cells* cells) {
     const auto address = reinterpret_cast<uint64_t>(cells);
-    cellsHigh = static_cast<uint16_t>(address >> 32);
-    cellsLow = static_cast<uint32_t>(address);
+    const uint16_t inBytes = cells && cells->units == kGranule ? kInBytes : 0;
+    cellsHigh.store(static_cast<uint16_t>(address >> 32 | inBytes), std::memory_order_relaxed);
+    cellsLow.store(static_cast<uint32_t>(address), std::memory_order_relaxed);
   }
   // One access of all words is all there is to know.
   void holdOnly(const Entry& entry) {
@@ -276,11 +284,11 @@ class Touch {
     if (inWords && !granule.cells())
       if (const Done done = entries(granule); done != Done::NoRoom) return done == Done::Fine;
     if (!granule.cells() && !open(granule)) return true;
-    if (granule.cells()->units == kWords && !inWords && !split(granule)) return true;
-    bool fine = parts(*granule.cells());
+    if (granule.unit() == kWord && !inWords && !split(granule)) return true;
+    bool fine = parts(*granule.cells(), granule.unit());
     if (row_.byTwo && (fine || conflict_)) {
       also_ = 1;
-      fine &= parts(*granule.cells());
+      fine &= parts(*granule.cells(), granule.unit());
     }
     if (inWords && words_ == ~0u && row_.writes && (fine || conflict_)) close(granule);
     return fine;
@@ -472,8 +480,7 @@ class Touch {
     return other.id() != party_.id() || (warp(latest) == warp(now) && warp(other) != warp(now));
   }
 
-  bool parts(Cells& cells) {
-    const uint32_t unit = kGranule / cells.units;
+  bool parts(Cells& cells, uint32_t unit) {
     const auto first = static_cast<uint32_t>((from_ - start_) / unit);
     const auto end = static_cast<uint32_t>((end_ - start_ + unit - 1) / unit);
     if (!quick(cells, first, end, unit))
@@ -546,7 +553,7 @@ void clear(Granule& granule, uint32_t from, uint32_t end) {
   for (uint32_t k = 0; k < granule.used;) k += !granule.cut(k, wordsBetween(from / kWord, (end + kWord - 1) / kWord));
   Cells* const cells = granule.cells();
   if (!cells) return;
-  const uint32_t unit = kGranule / cells->units;
+  const uint32_t unit = granule.unit();
   std::fill(&cells->at(from / unit), &cells->at(0) + (end + unit - 1) / unit, Cell());
 }
 
@@ -619,6 +626,19 @@ bool touch(const Row& row, const Party& party, Conflict* conflict) {
   return fine;
 }
 
+void fetch(const uint64_t* addresses, uint32_t lanes) {
+  Granule* granules[ptx::kWarpSize];
+  eachBit(lanes, [&](uint32_t lane) {
+    granules[lane] = shadow().granule(addresses[lane], false, false);
+    if (granules[lane]) __builtin_prefetch(granules[lane], 1);
+  });
+  // Where they have cells, these lie elsewhere; words are usual.
+  eachBit(lanes, [&](uint32_t lane) {
+    Cells* const cells = granules[lane] ? granules[lane]->cells() : nullptr;
+    if (cells) __builtin_prefetch(&cells->at(addresses[lane] % kGranule / kWord), 1);
+  });
+}
+
 Who writerOf(uint64_t address, Where* where) {
   Granule* const granule = shadow().granule(address, false, false);
   if (!granule) return {};
@@ -634,7 +654,7 @@ Who writerOf(uint64_t address, Where* where) {
     }
     return {};
   }
-  const uint32_t k = offset / (kGranule / cells->units);
+  const uint32_t k = offset / granule->unit();
   *where = cells->at(k).where[kWriter];
   return cells->at(k).who[kWriter];
 }

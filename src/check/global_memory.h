@@ -102,6 +102,8 @@ struct Conflict {
 // Notes accesses. False when one is in conflict with an earlier one: then, with `conflict`, all are noted and the first
 // is told; without, what comes behind it is left for the caller to do again.
 bool touch(const Row& row, const Party& party, Conflict* conflict);
+// Has the processor fetch what is known of the addresses of these lanes, which are about to be touched one by one.
+void fetch(const uint64_t* addresses, uint32_t lanes);
 // Who wrote these bytes last, as far as they have one writer.
 Who writerOf(uint64_t address, Where* where);
 
