@@ -18,8 +18,6 @@ using Kind = ptx::Access::Kind;
 enum MemoryFault : unsigned { kMisaligned, kOutside, kReadOnly, kPageable, kBeyondShared, kBeyondLocal, kFreedInOrder };
 enum InitFault : unsigned { kGlobalEmpty, kSharedEmpty };
 
-constexpr uint64_t kSharedWindow = 1024;  // the size of a block's shared memory is rounded up to it
-
 }  // namespace
 
 void BlockChecks::begin(ptx::BlockState& block, const ptx::Module& module, const ptx::Function& entry,
@@ -49,16 +47,13 @@ void BlockChecks::begin(ptx::BlockState& block, const ptx::Module& module, const
 // Memory ------------------------------------------------------------------------------------------------------------
 
 // Shared memory of the block itself, or of another one of its cluster: the offset there.
-BlockChecks::SharedPlace BlockChecks::sharedPlace(const ptx::Access& access) const {
-  const uint64_t base = access.isShared ? 0 : reinterpret_cast<uint64_t>(block_->shared);
-  const uint64_t offset = access.address - base, own = offset - block_->sharedOffset;
-  const uint64_t window = (block_->sharedLimit + kSharedWindow - 1) / kSharedWindow * kSharedWindow;
-  if (own < window) return {true, true, own};
+BlockChecks::SharedPlace BlockChecks::sharedElsewhere(const ptx::Access& access, uint64_t offset,
+                                                      uint64_t window) const {
   const uint32_t* const size = block_->launch->clusterSize;
   const uint64_t blocks = uint64_t{size[0]} * size[1] * size[2];
   const bool inCluster = blocks > 1 && offset / ptx::kSharedStride < blocks && offset % ptx::kSharedStride < window;
   if (inCluster) return {true, false, offset % ptx::kSharedStride};
-  return {access.isShared, false, own};
+  return {access.isShared, false, offset - block_->sharedOffset};
 }
 
 bool BlockChecks::allows(const ptx::Access& access, Own own) {
@@ -110,6 +105,27 @@ static bool eachPiece(uint64_t bytes, uint64_t laneBytes, uint32_t lanes, Visit 
   return true;
 }
 
+inline bool BlockChecks::touchGlobalRow(const ptx::Access& access, uint64_t laneBytes, uint32_t lanes) {
+  if (access.kind == Kind::Store) underWay_.begins(global_.id(), access.address, access.bytes);
+  return global_.touchRow(access, access.address, laneBytes, linear(access.warp, access.lane), lanes);
+}
+
+inline bool BlockChecks::touchSharedTogether(const ptx::Access& access, const SharedPlace& place, uint64_t laneBytes,
+                                             uint32_t lanes) {
+  if (inCluster_ || !place.own || !fitsShared(access, place) || access.kind == Kind::Touch) return false;
+  const auto offset = static_cast<uint32_t>(place.offset), bytes = static_cast<uint32_t>(access.bytes);
+  const uint32_t thread = linear(access.warp, access.lane);
+  if (wants(Tool::Race) && shared_.touchRow(access, offset, laneBytes, thread, lanes, clocks_)) return false;
+  if (!wants(Tool::Init)) return true;
+  if (laneBytes && lanes != global_memory::kAllLanes && shared_.writtenBytes(offset, bytes) == bytes) return true;
+  return eachPiece(bytes, laneBytes, lanes, [&](uint64_t at, uint64_t length) {
+    const auto first = offset + static_cast<uint32_t>(at), size = static_cast<uint32_t>(length);
+    if (access.kind != Kind::Store && shared_.writtenBytes(first, size) < size) return false;
+    if (access.kind != Kind::Load) shared_.written(first, size);
+    return true;
+  });
+}
+
 bool BlockChecks::touchesTogether(const ptx::Access& access, uint64_t laneBytes, uint32_t lanes) {
   if (ordersByAtomics_ && access.strong) return false;
   const SharedPlace shared = sharedPlace(access);
@@ -122,27 +138,6 @@ bool BlockChecks::touchesTogether(const ptx::Access& access, uint64_t laneBytes,
   return eachPiece(access.bytes, laneBytes, lanes, [&](uint64_t at, uint64_t bytes) {
     if (reads && initialised::writtenBytes(access.address + at, bytes) < bytes) return false;
     if (access.kind != Kind::Load) initialised::written(access.address + at, bytes);
-    return true;
-  });
-}
-
-bool BlockChecks::touchGlobalRow(const ptx::Access& access, uint64_t laneBytes, uint32_t lanes) {
-  if (access.kind == Kind::Store) underWay_.begins(global_.id(), access.address, access.bytes);
-  return global_.touchRow(access, access.address, laneBytes, linear(access.warp, access.lane), lanes);
-}
-
-bool BlockChecks::touchSharedTogether(const ptx::Access& access, const SharedPlace& place, uint64_t laneBytes,
-                                      uint32_t lanes) {
-  if (inCluster_ || !place.own || !fitsShared(access, place) || access.kind == Kind::Touch) return false;
-  const auto offset = static_cast<uint32_t>(place.offset), bytes = static_cast<uint32_t>(access.bytes);
-  const uint32_t thread = linear(access.warp, access.lane);
-  if (wants(Tool::Race) && shared_.touchRow(access, offset, laneBytes, thread, lanes, clocks_)) return false;
-  if (!wants(Tool::Init)) return true;
-  if (laneBytes && lanes != global_memory::kAllLanes && shared_.writtenBytes(offset, bytes) == bytes) return true;
-  return eachPiece(bytes, laneBytes, lanes, [&](uint64_t at, uint64_t length) {
-    const auto first = offset + static_cast<uint32_t>(at), size = static_cast<uint32_t>(length);
-    if (access.kind != Kind::Store && shared_.writtenBytes(first, size) < size) return false;
-    if (access.kind != Kind::Load) shared_.written(first, size);
     return true;
   });
 }

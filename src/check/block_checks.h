@@ -95,7 +95,13 @@ class BlockChecks final : public ptx::BlockObserver {
   };
   void begin(ptx::BlockState& block, const ptx::Module& module, const ptx::Function& entry, bool ordersByAtomics,
              uint32_t reserved);
-  SharedPlace sharedPlace(const ptx::Access& access) const;
+  SharedPlace sharedPlace(const ptx::Access& access) const {
+    constexpr uint64_t kWindow = 1024;  // the size of a block's shared memory is rounded up to it
+    const uint64_t offset = access.address - (access.isShared ? 0 : reinterpret_cast<uint64_t>(block_->shared));
+    const uint64_t own = offset - block_->sharedOffset, window = (block_->sharedLimit + kWindow - 1) & ~(kWindow - 1);
+    return own < window ? SharedPlace{true, true, own} : sharedElsewhere(access, offset, window);
+  }
+  SharedPlace sharedElsewhere(const ptx::Access& access, uint64_t offset, uint64_t window) const;
   bool touchGlobalRow(const ptx::Access& access, uint64_t laneBytes, uint32_t lanes);
   bool touchSharedTogether(const ptx::Access& access, const SharedPlace& place, uint64_t laneBytes, uint32_t lanes);
   bool fitsShared(const ptx::Access& access, const SharedPlace& place) const;

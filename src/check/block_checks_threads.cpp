@@ -15,6 +15,8 @@ using Kind = ptx::Access::Kind;
 // What distinguishes faults of one tool at one line.
 enum SyncFault : unsigned { kPartOfWarp, kOtherLine, kPartOfBlock, kNotNamed, kMissing, kStuck };
 
+uint32_t lanesOf(uint32_t mask) { return mask == ~0u ? ptx::kWarpSize : static_cast<uint32_t>(std::popcount(mask)); }
+
 Clocks::Threads threadsOf(const uint32_t* lanes, uint32_t warps) {
   Clocks::Threads threads;
   for (uint32_t warp = 0; warp < warps; ++warp)
@@ -138,14 +140,14 @@ void BlockChecks::resolveOverwrite() {
 void BlockChecks::arrives(const ptx::BarrierArrival& arrival) {
   resolveOverwrite();
   Meeting& meeting = meetings_[arrival.id % kBarriers];
-  const auto lanes = static_cast<uint32_t>(std::popcount(arrival.mask));
+  const uint32_t lanes = lanesOf(arrival.mask);
   meeting.come[arrival.warp % kWarps] |= arrival.mask;
   meeting.comers += lanes;
   if (arrival.waits) {
     meeting.wait[arrival.warp % kWarps] |= arrival.mask;
     meeting.waiters += lanes;
   }
-  meeting.live += static_cast<uint32_t>(std::popcount(arrival.live));
+  meeting.live += lanesOf(arrival.live);
   meeting.whole &= arrival.threads == 0;
   meeting.at = arrival.instruction;
   rounds_[arrival.warp % kWarps][arrival.id % kBarriers] = meeting.round;

@@ -240,6 +240,7 @@ class RowsNoted {
     const uint32_t lanes = mask >> first, span = 32 - static_cast<uint32_t>(std::countl_zero(lanes));
     const uint64_t bytes = asked_.form.bytes;
     const bool apart = lanesOf(asked_.form) == ptx::AccessLanes::SideBySide && span > 1;
+    if (!apart && span > 1 && asked_.form.kind == static_cast<uint8_t>(ptx::Access::Kind::Store)) return false;
     if (!apart && (lanes & 2) && asked_.form.kind == static_cast<uint8_t>(ptx::Access::Kind::Load))
       return noteOne(lane, first, start, 3);
     if (!apart) return noteOne(lane, first, start) && (span == 1 || noteOne(lane, first + span - 1, start));

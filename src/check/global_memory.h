@@ -93,6 +93,24 @@ struct Row {
   uint32_t lanes = kAllLanes;
   bool byTwo = false;
 };
+inline Row rowOf(const ptx::Access& access, uint64_t address, Who first) {
+  Row row;
+  row.address = address;
+  row.bytes = access.bytes;
+  row.first = first;
+  row.reads = access.kind != ptx::Access::Kind::Store;
+  row.writes = access.kind != ptx::Access::Kind::Load;
+  row.where = whereOf(access);
+  return row;
+}
+// The same of lanes, `laneBytes` each, or of one place (0): then kAllLanes means one of them, else it and the next one.
+inline Row rowOf(const ptx::Access& access, uint64_t address, Who first, uint64_t laneBytes, uint32_t lanes) {
+  Row row = rowOf(access, address, first);
+  row.laneBytes = laneBytes;
+  row.lanes = lanes;
+  row.byTwo = !laneBytes && lanes != kAllLanes;
+  return row;
+}
 struct Conflict {
   uint64_t address = 0;
   Who now, earlier;

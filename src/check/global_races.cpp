@@ -136,34 +136,12 @@ void GlobalRaces::begin(const ptx::BlockState& block, const ptx::Module& module,
   knowledge_.reset(id, work_->horizon);
 }
 
-Row GlobalRaces::rowOf(const ptx::Access& access, uint64_t address, uint32_t thread) const {
-  Row row;
-  row.address = address;
-  row.bytes = access.bytes;
-  row.first = Who(id(), thread, std::min(clocks_->sinceBegin(thread), Who::kLastClock));
-  row.reads = access.kind != Kind::Store;
-  row.writes = access.kind != Kind::Load;
-  row.where = global_memory::whereOf(access);
-  return row;
-}
-
 bool GlobalRaces::touch(const ptx::Access& access, uint64_t address, uint32_t thread, Conflict& conflict) {
   if (!follows()) return true;
   setFloor(clocks_->floor());
-  Row row = rowOf(access, address, thread);
+  Row row = global_memory::rowOf(access, address, who(thread));
   row.outside = access.isShared;
   return global_memory::touch(row, *this, &conflict);
-}
-
-bool GlobalRaces::touchRow(const ptx::Access& access, uint64_t address, uint64_t laneBytes, uint32_t firstThread,
-                           uint32_t lanes) {
-  if (!follows()) return true;
-  setFloor(clocks_->floor());
-  Row row = rowOf(access, address, firstThread);
-  row.laneBytes = laneBytes;
-  row.lanes = lanes;
-  row.byTwo = !laneBytes && lanes != global_memory::kAllLanes;
-  return global_memory::touch(row, *this, nullptr);
 }
 
 void GlobalRaces::release(uint64_t word, uint32_t thread) {

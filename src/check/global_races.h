@@ -1,6 +1,7 @@
 // Races on global memory, and on the shared memory of clusters: between threads, blocks, kernels, copies and fills.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -25,7 +26,12 @@ class GlobalRaces final : public global_memory::Party {
   bool touch(const ptx::Access& access, uint64_t address, uint32_t thread, global_memory::Conflict& conflict);
   // Accesses of consecutive threads side by side, `laneBytes` each, or of all of them to one place (0). False: they are
   // to be looked at one by one.
-  bool touchRow(const ptx::Access& access, uint64_t address, uint64_t laneBytes, uint32_t firstThread, uint32_t lanes);
+  bool touchRow(const ptx::Access& access, uint64_t address, uint64_t laneBytes, uint32_t firstThread, uint32_t lanes) {
+    if (!follows()) return true;
+    setFloor(clocks_->floor());
+    return global_memory::touch(global_memory::rowOf(access, address, who(firstThread), laneBytes, lanes), *this,
+                                nullptr);
+  }
   // A thread uses a word that carries order.
   void release(uint64_t word, uint32_t thread);
   void acquire(uint64_t word, uint32_t thread);
@@ -42,7 +48,9 @@ class GlobalRaces final : public global_memory::Party {
   std::vector<std::string> tell(const global_memory::Conflict& conflict) const;
 
  private:
-  global_memory::Row rowOf(const ptx::Access& access, uint64_t address, uint32_t thread) const;
+  global_memory::Who who(uint32_t thread) const {
+    return {id(), thread, std::min(clocks_->sinceBegin(thread), global_memory::Who::kLastClock)};
+  }
   bool follows() const { return work_ && clocks_->floor() < global_memory::Who::kLastClock; }
 
   const Clocks* clocks_;

@@ -25,31 +25,10 @@ bool SharedMemory::ordered(Who earlier, uint32_t thread) const {
   return clocks_->orderedSinceBegin(earlier.thread(), earlier.clock(), thread);
 }
 
-bool SharedMemory::touchBy(const Row& row, const Clocks& clocks, Conflict* conflict) {
-  clocks_ = &clocks;
-  setFloor(clocks.floor());
-  return clocks.floor() < Who::kLastClock && !region_.touch(row, *this, conflict);
-}
-
-static Row rowOf(const ptx::Access& access, uint32_t offset, Who first) {
-  Row row;
-  row.address = offset;
-  row.bytes = access.bytes;
-  row.first = first;
-  row.reads = access.kind != Kind::Store;
-  row.writes = access.kind != Kind::Load;
-  row.where = global_memory::whereOf(access);
-  return row;
-}
-
-static Who whoIs(uint64_t id, uint32_t thread, const Clocks& clocks) {
-  return Who(id, thread, std::min(clocks.sinceBegin(thread), Who::kLastClock));
-}
-
 bool SharedMemory::touch(const ptx::Access& access, uint32_t offset, uint32_t thread, const Clocks& clocks,
                          Hazard& hazard) {
   Conflict conflict;
-  if (!touchBy(rowOf(access, offset, whoIs(blocks_, thread, clocks)), clocks, &conflict)) return false;
+  if (!touchBy(global_memory::rowOf(access, offset, who(thread, clocks)), clocks, &conflict)) return false;
   const bool reads = access.kind != Kind::Store;
   hazard.kind = !conflict.earlierWrote ? Hazard::Kind::WriteAfterRead
                 : reads                ? Hazard::Kind::ReadAfterWrite
@@ -62,17 +41,7 @@ bool SharedMemory::touch(const ptx::Access& access, uint32_t offset, uint32_t th
   return true;
 }
 
-bool SharedMemory::touchRow(const ptx::Access& access, uint32_t offset, uint64_t laneBytes, uint32_t thread,
-                            uint32_t lanes, const Clocks& clocks) {
-  Row row = rowOf(access, offset, whoIs(blocks_, thread, clocks));
-  row.laneBytes = laneBytes;
-  row.lanes = lanes;
-  row.byTwo = !laneBytes && lanes != global_memory::kAllLanes;
-  return touchBy(row, clocks, nullptr);
-}
-
-uint32_t SharedMemory::writtenBytes(uint32_t offset, uint32_t bytes) const {
-  if (!unwritten_) return bytes;
+uint32_t SharedMemory::writtenAmong(uint32_t offset, uint32_t bytes) const {
   const uint8_t* const first = written_.data() + offset;
   const void* const empty = bytes ? std::memchr(first, 0, bytes) : nullptr;
   return empty ? static_cast<uint32_t>(static_cast<const uint8_t*>(empty) - first) : bytes;

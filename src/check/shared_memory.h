@@ -4,6 +4,7 @@
 // and one that needs a third reader may be missed.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -34,15 +35,27 @@ class SharedMemory final : public global_memory::Party {
   // The same of consecutive threads, `laneBytes` each, or of all of them to one place (0). True: each is to be looked
   // at.
   bool touchRow(const ptx::Access& access, uint32_t offset, uint64_t laneBytes, uint32_t thread, uint32_t lanes,
-                const Clocks& clocks);
+                const Clocks& clocks) {
+    return touchBy(global_memory::rowOf(access, offset, who(thread, clocks), laneBytes, lanes), clocks, nullptr);
+  }
   // How many bytes from the first on were written.
-  uint32_t writtenBytes(uint32_t offset, uint32_t bytes) const;
+  uint32_t writtenBytes(uint32_t offset, uint32_t bytes) const {
+    return unwritten_ ? writtenAmong(offset, bytes) : bytes;
+  }
   void written(uint32_t offset, uint32_t bytes);
 
   bool ordered(global_memory::Who earlier, uint32_t thread) const override;
 
  private:
-  bool touchBy(const global_memory::Row& row, const Clocks& clocks, global_memory::Conflict* conflict);
+  uint32_t writtenAmong(uint32_t offset, uint32_t bytes) const;
+  global_memory::Who who(uint32_t thread, const Clocks& clocks) const {
+    return {blocks_, thread, std::min(clocks.sinceBegin(thread), global_memory::Who::kLastClock)};
+  }
+  bool touchBy(const global_memory::Row& row, const Clocks& clocks, global_memory::Conflict* conflict) {
+    clocks_ = &clocks;
+    setFloor(clocks.floor());
+    return clocks.floor() < global_memory::Who::kLastClock && !region_.touch(row, *this, conflict);
+  }
 
   uint64_t blocks_ = 0;  // that there have been: each is an id
   const Clocks* clocks_ = nullptr;

@@ -188,11 +188,10 @@ AccessChecks::Told AccessChecks::toldEither(Value* holds, const std::function<To
 
 AccessChecks::Told AccessChecks::told(const Checked& access, const Address& a) {
   const auto alone = [&]() -> Told { return {b_.spill(kAsked, addresses_.addressChunks(a)), lanesWord(b_, 0)}; };
-  const bool reads = kindOfAccess(*access.i.ast, access.source == 0) != Access::Kind::Store;
   const bool onePlace = a.shape.uniform() || (a.shape.straight() && a.shape.stride == 0);
   const bool sideBySide = a.shape.straight() && a.shape.stride == static_cast<int64_t>(access.bytes);
   const bool whole = a.rows.size() <= 1 || a.rows.size() == rows_;
-  if (!tells(access) || !(sideBySide || (onePlace && reads)) || (!a.scalar && a.rows.empty()) || !whole) return alone();
+  if (!tells(access) || !(sideBySide || onePlace) || (!a.scalar && a.rows.empty()) || !whole) return alone();
   const auto lanes = static_cast<uint8_t>(onePlace ? AccessLanes::OnePlace : AccessLanes::SideBySide);
   const auto rows = [&] { return toldByRows(a, lanes); };
   return a.holds ? toldEither(a.holds, rows, alone) : rows();
