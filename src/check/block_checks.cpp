@@ -113,6 +113,7 @@ inline bool BlockChecks::touchGlobalRow(const ptx::Access& access, uint64_t lane
 inline bool BlockChecks::touchSharedTogether(const ptx::Access& access, const SharedPlace& place, uint64_t laneBytes,
                                              uint32_t lanes) {
   if (inCluster_ || !place.own || !fitsShared(access, place) || access.kind == Kind::Touch) return false;
+  if (access.kind != Kind::Load) takeNotes();
   const auto offset = static_cast<uint32_t>(place.offset), bytes = static_cast<uint32_t>(access.bytes);
   const uint32_t thread = linear(access.warp, access.lane);
   if (wants(Tool::Race) && shared_.touchRow(access, offset, laneBytes, thread, lanes, clocks_)) return false;

@@ -116,6 +116,9 @@ class BlockChecks final : public ptx::BlockObserver {
   void checkRace(const ptx::Access& access, uint32_t offset);
   void checkGlobal(const ptx::Access& access);
   bool guesses(const global_memory::Conflict& conflict, const ptx::Access& access);
+  void mayNote();
+  void takeNotes();
+  void noteRead(const ptx::ReadNote& read);
   void checkGlobalRace(const ptx::Access& access, uint64_t address);
   void uninitialised(const ptx::Access& access, uint64_t address, size_t good, bool shared);
   void resolveOverwrite();
@@ -132,6 +135,7 @@ class BlockChecks final : public ptx::BlockObserver {
   bool inCluster_ = false;  // others may touch its shared memory, which is not followed
   Clocks clocks_;
   SharedMemory shared_;
+  std::vector<ptx::ReadNote> notes_;  // room for those of compiled code
   GlobalRaces global_{clocks_};
   StoreUnderWay underWay_;
   Meeting meetings_[kBarriers];

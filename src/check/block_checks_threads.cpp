@@ -15,6 +15,11 @@ using Kind = ptx::Access::Kind;
 // What distinguishes faults of one tool at one line.
 enum SyncFault : unsigned { kPartOfWarp, kOtherLine, kPartOfBlock, kNotNamed, kMissing, kStuck };
 
+template <class Visit>
+void eachLane(uint32_t mask, Visit visit) {
+  for (; mask; mask &= mask - 1) visit(static_cast<uint32_t>(std::countr_zero(mask)));
+}
+
 uint32_t lanesOf(uint32_t mask) { return mask == ~0u ? ptx::kWarpSize : static_cast<uint32_t>(std::popcount(mask)); }
 
 Clocks::Threads threadsOf(const uint32_t* lanes, uint32_t warps) {
@@ -32,6 +37,7 @@ Clocks::Threads threadsOf(const uint32_t* lanes, uint32_t warps) {
 void BlockChecks::checkRace(const ptx::Access& access, uint32_t offset) {
   if (access.kind == Kind::Touch) return;
   const uint32_t thread = linear(access.warp, access.lane);
+  if (access.kind != Kind::Load || access.strong) takeNotes();
   if (ordersByAtomics_ && access.strong) clocks_.pass(thread, reinterpret_cast<uint64_t>(block_->shared) + offset);
   Hazard hazard;
   if (!shared_.touch(access, offset, thread, clocks_, hazard)) return;
@@ -73,6 +79,7 @@ void BlockChecks::checkGlobalRace(const ptx::Access& access, uint64_t address) {
   if (access.kind == Kind::Store) underWay_.begins(global_.id(), address, access.bytes);
   const bool fine = global_.touch(access, address, thread, conflict);
   if (ordersByAtomics_ && access.strong) {
+    takeNotes();
     global_.pass(access, thread);
     clocks_.pass(thread, address);
   }
@@ -115,6 +122,7 @@ bool BlockChecks::changes(const ptx::Access& access, const std::byte* place) con
 void BlockChecks::passes(const ptx::Access& object) {
   resolveOverwrite();
   if (!ordersByAtomics_ || !wants(Tool::Race)) return;
+  takeNotes();
   const SharedPlace place = sharedPlace(object);
   const uint32_t thread = linear(object.warp, object.lane);
   if (inCluster_ && place.isShared) {
@@ -133,6 +141,45 @@ void BlockChecks::resolveOverwrite() {
   const bool changed = std::memcmp(reinterpret_cast<void*>(overwrite_.address), overwrite_.before, overwrite_.bytes);
   if (changed && overwrite_.global) return reports_.conflict(overwrite_.conflict, overwrite_.at, global_);
   if (changed) reports_.hazard(overwrite_.hazard);
+}
+
+// Reads of shared memory that follow a barrier of the whole block meet no store until one comes: compiled code notes
+// them in a list. A store, or threads that meet in parts, have them looked at; the next barrier makes them all over.
+void BlockChecks::mayNote() {
+  constexpr size_t kNotes = 1 << 13;
+  ptx::CheckedRanges* const ranges = block_->checked;
+  if (!ranges) return;
+  const bool may = !inCluster_ && (!wants(Tool::Init) || shared_.isWritten());
+  if (may && notes_.empty()) notes_.resize(kNotes);
+  ranges->next = may ? notes_.data() : nullptr;
+  ranges->end = may ? notes_.data() + notes_.size() : nullptr;
+}
+
+void BlockChecks::takeNotes() {
+  ptx::CheckedRanges* const ranges = block_->checked;
+  if (!ranges || !ranges->end) return;
+  const ptx::ReadNote* const last = ranges->next;
+  ranges->next = ranges->end = nullptr;  // told of at once until the next barrier
+  for (const ptx::ReadNote* read = notes_.data(); read != last; ++read) noteRead(*read);
+}
+
+void BlockChecks::noteRead(const ptx::ReadNote& read) {
+  const ptx::AccessForm form = ptx::accessFormOf(read.form);
+  const uint32_t each = 1u << (form.lanes >> ptx::kRowLanesShift & 7);
+  const uint32_t mask = read.mask >> (read.row * each) & (each == ptx::kWarpSize ? ~0u : (1u << each) - 1);
+  if (!mask) return;
+  const bool apart = (form.lanes & ptx::kAccessLanes) == static_cast<uint8_t>(ptx::AccessLanes::SideBySide);
+  const auto first = static_cast<uint32_t>(std::countr_zero(mask));
+  const uint64_t base = reinterpret_cast<uint64_t>(ownShared());
+  const auto note = [&](uint32_t lane, uint64_t bytes, uint64_t laneBytes, uint32_t lanes) {
+    const uint64_t offset = (read.start - base + (apart ? lane * form.bytes : 0)) & 0xffffffff;
+    shared_.noteRead(static_cast<uint32_t>(offset), bytes, laneBytes, linear(read.warp, read.row * each + lane), lanes,
+                     read.line, clocks_);
+  };
+  if (apart) return eachLane(mask, [&](uint32_t lane) { note(lane, form.bytes, 0, global_memory::kAllLanes); });
+  note(first, form.bytes, 0, global_memory::kAllLanes);
+  const uint32_t last = 31 - static_cast<uint32_t>(std::countl_zero(mask));
+  if (last != first) note(last, form.bytes, 0, global_memory::kAllLanes);
 }
 
 // Meetings ----------------------------------------------------------------------------------------------------------
@@ -168,8 +215,10 @@ void BlockChecks::leaves(uint32_t warp, uint32_t id, uint32_t) {
   if (rounds_[warp % kWarps][id % kBarriers] != meeting.round) return;
   const uint32_t threads = block_->launch->threadsPerBlock;
   if (wants(Tool::Race)) {
-    if (meeting.comers == threads || meeting.whole)
-      clocks_.meetAll();
+    const bool all = meeting.comers == threads || meeting.whole;
+    if (!all) takeNotes();
+    if (all)
+      clocks_.meetAll(), mayNote();
     else
       clocks_.meet(threadsOf(meeting.come, kWarps), threadsOf(meeting.wait, kWarps));
   }
@@ -208,7 +257,9 @@ void BlockChecks::leavesCluster(uint32_t warp) {
 
 void BlockChecks::meet(uint32_t warp, uint32_t mask) {
   resolveOverwrite();
-  if (wants(Tool::Race)) clocks_.meetWarp(warp, mask);
+  if (!wants(Tool::Race)) return;
+  takeNotes();
+  clocks_.meetWarp(warp, mask);
 }
 
 // The vendor's own code (cooperative groups) hands on by a shuffle what one lane has acquired.

@@ -18,6 +18,8 @@ struct CheckedState : ptx::BlockState {
     checked = &ranges;
     begin(ranges, grid);
   }
+  // Another block of the grid runs in its place.
+  void nextBlock() { ranges.next = ranges.end = nullptr; }
 };
 
 }  // namespace vg::check

@@ -341,6 +341,7 @@ bool judgeOne(ptx::BlockState& block, const CompiledKernel& kernel, const LaneAc
 }
 
 void begin(ptx::CheckedRanges& ranges, uint64_t grid) {
+  ranges.next = ranges.end = nullptr;  // reads of this block are told of until it is known that they may be noted
   const uint64_t epoch = allocations::epoch();
   if (ranges.grid == grid && ranges.epoch == epoch) return;
   std::fill(std::begin(ranges.ranges), std::end(ranges.ranges), ptx::CheckedRange());

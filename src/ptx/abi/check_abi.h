@@ -18,9 +18,19 @@ struct CheckedRange {
   }
 };
 
+// A load of shared memory by lanes in one row, which the code has found well, for when somebody asks: `form` is an
+// AccessForm.
+struct ReadNote {
+  uint64_t start, form;            // start: of the row's first lane
+  uint32_t mask, warp, row, line;  // mask: of the warp
+};
+static_assert(sizeof(ReadNote) == 32);
+
 // What was found good lately, by the origins of addresses. One a block that runs; belongs to its worker.
 struct CheckedRanges {
   CheckedRange ranges[kCheckedRanges];
+  // Where the next such load is noted, up to the end; equal: they are to be told of at once.
+  ReadNote *next = nullptr, *end = nullptr;
   uint64_t grid = 0, epoch = 0;  // that they were found in
   void* owner = nullptr;         // the judge's own, of the block
 };

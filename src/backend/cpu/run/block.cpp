@@ -157,6 +157,7 @@ void ResidentBlock::runSpan() {
   for (uint32_t x = state_.blockIndex[0];;) {
     const uint32_t count = static_cast<uint32_t>(std::min<uint64_t>({most, row - x, spanEnd_ - state_.blockNumber}));
     state_.blocks = count;
+    state_.nextBlock();
     runWarps(warps);
     state_.blockNumber += count;
     x += count;

@@ -186,20 +186,26 @@ AccessChecks::Told AccessChecks::toldEither(Value* holds, const std::function<To
   return {found[0][0], found[0][1]};
 }
 
-AccessChecks::Told AccessChecks::told(const Checked& access, const Address& a) {
-  const auto alone = [&]() -> Told { return {b_.spill(kAsked, addresses_.addressChunks(a)), lanesWord(b_, 0)}; };
+// How rows of lanes lie, AccessLanes; EachAlone: in no rows.
+uint8_t AccessChecks::rowsOf(const Checked& access, const Address& a) const {
   const bool onePlace = a.shape.uniform() || (a.shape.straight() && a.shape.stride == 0);
   const bool sideBySide = a.shape.straight() && a.shape.stride == static_cast<int64_t>(access.bytes);
   const bool whole = a.rows.size() <= 1 || a.rows.size() == rows_;
-  if (!tells(access) || !(sideBySide || onePlace) || (!a.scalar && a.rows.empty()) || !whole) return alone();
-  const auto lanes = static_cast<uint8_t>(onePlace ? AccessLanes::OnePlace : AccessLanes::SideBySide);
+  const bool known = a.scalar || !a.rows.empty();
+  if (!tells(access) || !known || !whole || !(sideBySide || onePlace))
+    return static_cast<uint8_t>(AccessLanes::EachAlone);
+  return static_cast<uint8_t>(onePlace ? AccessLanes::OnePlace : AccessLanes::SideBySide);
+}
+
+AccessChecks::Told AccessChecks::told(const Checked& access, const Address& a) {
+  const auto alone = [&]() -> Told { return {b_.spill(kAsked, addresses_.addressChunks(a)), lanesWord(b_, 0)}; };
+  const uint8_t lanes = rowsOf(access, a);
+  if (!lanes) return alone();
   const auto rows = [&] { return toldByRows(a, lanes); };
   return a.holds ? toldEither(a.holds, rows, alone) : rows();
 }
 
-// The lanes that may, as i32. `found`: whether all may, as the code itself has found; null: it has not.
-llvm::Value* AccessChecks::ask(const Checked& access, const Address& a, const Mask& mask, Value* found) {
-  const Told places = told(access, a);
+uint64_t AccessChecks::formOf(const Checked& access) {
   const AccessOrigin origin = accessOrigin(program_, access.i, access.source, access.bytes);
   AccessForm form;
   form.kind = static_cast<uint8_t>(kindOfAccess(*access.i.ast, access.source == 0));
@@ -209,12 +215,58 @@ llvm::Value* AccessChecks::ask(const Checked& access, const Address& a, const Ma
   form.range = static_cast<uint8_t>(numberOf(origin.value));
   form.bytes = static_cast<uint8_t>(access.bytes);
   form.elementBytes = static_cast<uint8_t>(access.data && tells(access) ? access.dataBits / 8 : 0);
+  return wordOf(form);
+}
+
+// A load of shared memory that is well goes to the list of those (ReadNote), where there is room.
+void AccessChecks::noteOrAsk(const Checked& access, const Address& a, const Mask& mask, Value* fine, const Ways& ways,
+                             BB* asks) {
+  const uint8_t lanes = rowsOf(access, a);
+  const bool loads = kindOfAccess(*access.i.ast, access.source == 0) == Access::Kind::Load;
+  if (!lanes || !loads || !isShared(access.space) || isStrongAccess(*access.i.ast)) return void(b_.CreateBr(asks));
+  const bool inRows = !a.rows.empty();
+  const uint32_t rows = inRows ? rows_ : 1, each = inRows ? rowLanes_ : kWarpSize;
+  LType *const byte = b_.getInt8Ty(), *const word = b_.getInt64Ty();
+  Value* const ranges = runner_.blockField(offsetof(BlockState, checked), b_.getPtrTy());
+  const auto field = [&](uint64_t at) { return b_.CreateConstInBoundsGEP1_64(byte, ranges, at); };
+  Value* const next = b_.CreateAlignedLoad(word, field(offsetof(CheckedRanges, next)), llvm::Align(8));
+  Value* const end = b_.CreateAlignedLoad(word, field(offsetof(CheckedRanges, end)), llvm::Align(8));
+  Value* const behind = b_.CreateAdd(next, b_.getInt64(rows * sizeof(ReadNote)));
+  Value* may = b_.CreateAnd(fine, b_.CreateICmpULE(behind, end));
+  if (a.holds) may = b_.CreateAnd(may, a.holds);
+  BB* const notes = b_.newBlock("notes");
+  b_.CreateCondBr(b_.CreateFreeze(may), notes, asks, llvm::MDBuilder(context_).createBranchWeights(kUsual, kRare));
+  b_.SetInsertPoint(notes);
+  const bool caching = std::exchange(b_.caching, false);
+  AccessForm form;
+  form.lanes = static_cast<uint8_t>(lanes | std::countr_zero(each) << kRowLanesShift);
+  Value* const bits = masks_.maskBits(mask);
+  const auto store = [&](Value* value, uint64_t at, unsigned align) {
+    b_.CreateAlignedStore(value, b_.CreateConstInBoundsGEP1_64(byte, b_.pointer(next), at), llvm::Align(align));
+  };
+  for (uint32_t row = 0; row < rows; ++row) {
+    const uint64_t at = row * sizeof(ReadNote);
+    store(inRows ? a.rows[a.rows.size() > 1 ? row : 0] : a.scalar, at + offsetof(ReadNote, start), 8);
+    store(b_.getInt64(formOf(access) | wordOf(form)), at + offsetof(ReadNote, form), 8);
+    store(bits, at + offsetof(ReadNote, mask), 4);
+    store(runner_.warp, at + offsetof(ReadNote, warp), 4);
+    store(b_.getInt32(row), at + offsetof(ReadNote, row), 4);
+    store(b_.getInt32(access.i.ast->line), at + offsetof(ReadNote, line), 4);
+  }
+  b_.CreateAlignedStore(behind, field(offsetof(CheckedRanges, next)), llvm::Align(8));
+  b_.caching = caching;
+  b_.CreateBr(ways.all);
+}
+
+// The lanes that may, as i32. `found`: whether all may, as the code itself has found; null: it has not.
+llvm::Value* AccessChecks::ask(const Checked& access, const Address& a, const Mask& mask, Value* found) {
+  const Told places = told(access, a);
   Value* const locals =
       runner_.localArea ? static_cast<Value*>(runner_.localArea) : llvm::ConstantPointerNull::get(b_.getPtrTy());
   Value* const frameEnd = emission_.traits.allocates
                               ? b_.callIntrinsic(llvm::Intrinsic::addressofreturnaddress, {b_.getPtrTy()}, {})
                               : llvm::ConstantPointerNull::get(b_.getPtrTy());
-  Value* word = b_.CreateOr(places.lanes, b_.getInt64(wordOf(form)));
+  Value* word = b_.CreateOr(places.lanes, b_.getInt64(formOf(access)));
   if (found) word = b_.CreateOr(word, b_.CreateSelect(found, lanesWord(b_, kFound), b_.getInt64(0)));
   Value* const ranges = runner_.blockField(offsetof(BlockState, checked), b_.getPtrTy());
   Value* const asked =
@@ -232,7 +284,7 @@ AccessChecks::Ways AccessChecks::split(const Checked& access, const Mask& mask) 
   BB *const asks = b_.newBlock("asks"), *const all = b_.newBlock("all"), *const some = b_.newBlock("some");
   Value* const fine = b_.CreateFreeze(isFine(access, a, mask));
   if (tells(access))
-    b_.CreateBr(asks);
+    noteOrAsk(access, a, mask, fine, {all, some, nullptr}, asks);
   else
     b_.CreateCondBr(fine, all, asks, llvm::MDBuilder(context_).createBranchWeights(kUsual, kRare));
   b_.SetInsertPoint(asks);

@@ -82,6 +82,9 @@ class AccessChecks : public EmitterPart {
     Value *addresses, *lanes;
   };
   Told told(const Checked& access, const Address& a);
+  uint8_t rowsOf(const Checked& access, const Address& a) const;
+  uint64_t formOf(const Checked& access);
+  void noteOrAsk(const Checked& access, const Address& a, const Mask& mask, Value* fine, const Ways& ways, BB* asks);
   Told toldByRows(const Address& a, uint8_t lanes);
   Told toldEither(Value* holds, const std::function<Told()>& one, const std::function<Told()>& other);
   Value* localArea();
