@@ -635,7 +635,10 @@ void fetch(const uint64_t* addresses, uint32_t lanes) {
   // Where they have cells, these lie elsewhere; words are usual.
   eachBit(lanes, [&](uint32_t lane) {
     Cells* const cells = granules[lane] ? granules[lane]->cells() : nullptr;
-    if (cells) __builtin_prefetch(&cells->at(addresses[lane] % kGranule / kWord), 1);
+    if (!cells) return;
+    const Cell* const cell = &cells->at(addresses[lane] % kGranule / kWord);
+    __builtin_prefetch(cell, 1);
+    __builtin_prefetch(reinterpret_cast<const std::byte*>(cell + 1) - 1, 1);  // it may lie in two lines
   });
 }
 
