@@ -36,8 +36,8 @@ void BlockChecks::begin(ptx::BlockState& block, const ptx::Module& module, const
   if (wants(Tool::Race)) clocks_.reset(block.launch->threadsPerBlock);
   shared_.reset(block.sharedLimit);
   if (wants(Tool::Init)) shared_.written(0, std::min(reserved, block.sharedLimit));
-  for (Meeting& meeting : meetings_)
-    if (meeting.comers || meeting.round) meeting = Meeting();
+  for (BlockMeeting& meeting : meetings_)
+    if (meeting.comers || meeting.round) meeting = BlockMeeting();
   std::fill(std::begin(clusterRounds_), std::end(clusterRounds_), 0u);
   if (!wants(Tool::Race)) return;
   global_.begin(block, module, entry);
@@ -47,13 +47,12 @@ void BlockChecks::begin(ptx::BlockState& block, const ptx::Module& module, const
 // Memory ------------------------------------------------------------------------------------------------------------
 
 // Shared memory of the block itself, or of another one of its cluster: the offset there.
-BlockChecks::SharedPlace BlockChecks::sharedElsewhere(const ptx::Access& access, uint64_t offset,
-                                                      uint64_t window) const {
-  const uint32_t* const size = block_->launch->clusterSize;
+SharedPlace sharedElsewhere(const ptx::BlockState& block, const ptx::Access& access, uint64_t offset, uint64_t window) {
+  const uint32_t* const size = block.launch->clusterSize;
   const uint64_t blocks = uint64_t{size[0]} * size[1] * size[2];
   const bool inCluster = blocks > 1 && offset / ptx::kSharedStride < blocks && offset % ptx::kSharedStride < window;
   if (inCluster) return {true, false, offset % ptx::kSharedStride};
-  return {access.isShared, false, offset - block_->sharedOffset};
+  return {access.isShared, false, offset - block.sharedOffset};
 }
 
 bool BlockChecks::allows(const ptx::Access& access, Own own) {
@@ -105,15 +104,10 @@ static bool eachPiece(uint64_t bytes, uint64_t laneBytes, uint32_t lanes, Visit 
   return true;
 }
 
-inline bool BlockChecks::touchGlobalRow(const ptx::Access& access, uint64_t laneBytes, uint32_t lanes) {
-  if (access.kind == Kind::Store) underWay_.begins(global_.id(), access.address, access.bytes);
-  return global_.touchRow(access, access.address, laneBytes, linear(access.warp, access.lane), lanes);
-}
-
 inline bool BlockChecks::touchSharedTogether(const ptx::Access& access, const SharedPlace& place, uint64_t laneBytes,
                                              uint32_t lanes) {
   if (inCluster_ || !place.own || !fitsShared(access, place) || access.kind == Kind::Touch) return false;
-  if (access.kind != Kind::Load) takeNotes();
+  if (access.kind != Kind::Load) notes_.take(*block_, shared_, clocks_);
   const auto offset = static_cast<uint32_t>(place.offset), bytes = static_cast<uint32_t>(access.bytes);
   const uint32_t thread = linear(access.warp, access.lane);
   if (wants(Tool::Race) && shared_.touchRow(access, offset, laneBytes, thread, lanes, clocks_)) return false;
@@ -131,7 +125,11 @@ bool BlockChecks::touchesTogether(const ptx::Access& access, uint64_t laneBytes,
   if (ordersByAtomics_ && access.strong) return false;
   const SharedPlace shared = sharedPlace(access);
   if (shared.isShared) return touchSharedTogether(access, shared, laneBytes, lanes);
-  if (wants(Tool::Race) && access.kind != Kind::Touch && !touchGlobalRow(access, laneBytes, lanes)) return false;
+  if (wants(Tool::Race) && access.kind != Kind::Touch) {
+    if (access.kind == Kind::Store) underWay_.begins(global_.id(), access.address, access.bytes);
+    const uint32_t first = linear(access.warp, access.lane);
+    if (!global_.touchRow(access, access.address, laneBytes, first, lanes)) return false;
+  }
   if (!wants(Tool::Init)) return true;
   const bool reads = access.kind == Kind::Load || access.kind == Kind::Atomic,
              some = laneBytes && lanes != global_memory::kAllLanes;

@@ -6,9 +6,11 @@
 #include <unordered_map>
 #include <vector>
 
+#include "check/block_meeting.h"
 #include "check/block_reports.h"
 #include "check/clocks.h"
 #include "check/global_races.h"
+#include "check/read_notes.h"
 #include "check/report.h"
 #include "check/shared_memory.h"
 #include "check/store_under_way.h"
@@ -27,6 +29,15 @@ struct StoredData {
   // The lane whose value is there when this one's comes, if one of them stores to the same place before.
   int before(uint32_t lane) const;
 };
+
+// Where shared memory is that an access goes to, if it does.
+struct SharedPlace {
+  bool isShared, own;  // own: not of another block of the cluster
+  uint64_t offset;
+};
+// Of what is not the block's own; `window`: the size of a block's.
+SharedPlace sharedElsewhere(const ptx::BlockState& block, const ptx::Access& access, uint64_t offset, uint64_t window);
+inline uint32_t linear(uint32_t warp, uint32_t lane) { return warp * ptx::kWarpSize + lane; }
 
 class BlockChecks final : public ptx::BlockObserver {
  public:
@@ -67,17 +78,6 @@ class BlockChecks final : public ptx::BlockObserver {
   void missing(uint32_t warp, uint32_t mask, uint32_t present, const ptx::Instruction& at) override;
 
  private:
-  static constexpr uint32_t kBarriers = 16, kWarps = 32;
-
-  // Those who came to a barrier since it opened last.
-  struct Meeting {
-    uint32_t come[kWarps] = {}, wait[kWarps] = {};  // lanes, by warp
-    uint32_t comers = 0, waiters = 0;
-    uint32_t live = 0;   // lanes of the warps that came, that have not ended
-    uint32_t round = 0;  // how often it has opened
-    bool whole = true;   // all of the block are awaited
-    const ptx::Instruction* at = nullptr;
-  };
   // A store over what another thread has stored: a fault if it changes the value.
   struct Overwrite {
     bool pending = false;
@@ -89,20 +89,14 @@ class BlockChecks final : public ptx::BlockObserver {
     global_memory::Conflict conflict;  // of global memory
     const ptx::Instruction* at = nullptr;
   };
-  struct SharedPlace {
-    bool isShared, own;  // own: not of another block of the cluster
-    uint64_t offset;
-  };
   void begin(ptx::BlockState& block, const ptx::Module& module, const ptx::Function& entry, bool ordersByAtomics,
              uint32_t reserved);
   SharedPlace sharedPlace(const ptx::Access& access) const {
     constexpr uint64_t kWindow = 1024;  // the size of a block's shared memory is rounded up to it
     const uint64_t offset = access.address - (access.isShared ? 0 : reinterpret_cast<uint64_t>(block_->shared));
     const uint64_t own = offset - block_->sharedOffset, window = (block_->sharedLimit + kWindow - 1) & ~(kWindow - 1);
-    return own < window ? SharedPlace{true, true, own} : sharedElsewhere(access, offset, window);
+    return own < window ? SharedPlace{true, true, own} : sharedElsewhere(*block_, access, offset, window);
   }
-  SharedPlace sharedElsewhere(const ptx::Access& access, uint64_t offset, uint64_t window) const;
-  bool touchGlobalRow(const ptx::Access& access, uint64_t laneBytes, uint32_t lanes);
   bool touchSharedTogether(const ptx::Access& access, const SharedPlace& place, uint64_t laneBytes, uint32_t lanes);
   bool fitsShared(const ptx::Access& access, const SharedPlace& place) const;
   std::byte* ownShared() const { return block_->shared + block_->sharedOffset; }
@@ -116,9 +110,6 @@ class BlockChecks final : public ptx::BlockObserver {
   void checkRace(const ptx::Access& access, uint32_t offset);
   void checkGlobal(const ptx::Access& access);
   bool guesses(const global_memory::Conflict& conflict, const ptx::Access& access);
-  void mayNote();
-  void takeNotes();
-  void noteRead(const ptx::ReadNote& read);
   void checkGlobalRace(const ptx::Access& access, uint64_t address);
   void uninitialised(const ptx::Access& access, uint64_t address, size_t good, bool shared);
   void resolveOverwrite();
@@ -126,7 +117,6 @@ class BlockChecks final : public ptx::BlockObserver {
   void overwrites(const ptx::Access& access, const std::byte* place);
 
   uint64_t clusterWord(uint32_t warp) const;
-  uint32_t linear(uint32_t warp, uint32_t lane) const { return warp * ptx::kWarpSize + lane; }
 
   ptx::BlockState* block_ = nullptr;
   const ptx::Module* module_ = nullptr;
@@ -135,12 +125,12 @@ class BlockChecks final : public ptx::BlockObserver {
   bool inCluster_ = false;  // others may touch its shared memory, which is not followed
   Clocks clocks_;
   SharedMemory shared_;
-  std::vector<ptx::ReadNote> notes_;  // room for those of compiled code
+  ReadNotes notes_;
   GlobalRaces global_{clocks_};
   StoreUnderWay underWay_;
-  Meeting meetings_[kBarriers];
-  uint32_t clusterRounds_[kWarps] = {};      // how often a warp has left the cluster's barrier
-  uint32_t rounds_[kWarps][kBarriers] = {};  // of the meeting that a warp came to
+  BlockMeeting meetings_[BlockMeeting::kBarriers];
+  uint32_t clusterRounds_[BlockMeeting::kWarps] = {};  // how often a warp has left the cluster's barrier
+  uint32_t rounds_[BlockMeeting::kWarps][BlockMeeting::kBarriers] = {};  // of the meeting that a warp came to
   Overwrite overwrite_;
   ptx::CheckedRange good_;
   const StoredData* stored_ = nullptr;

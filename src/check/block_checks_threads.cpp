@@ -15,11 +15,6 @@ using Kind = ptx::Access::Kind;
 // What distinguishes faults of one tool at one line.
 enum SyncFault : unsigned { kPartOfWarp, kOtherLine, kPartOfBlock, kNotNamed, kMissing, kStuck };
 
-template <class Visit>
-void eachLane(uint32_t mask, Visit visit) {
-  for (; mask; mask &= mask - 1) visit(static_cast<uint32_t>(std::countr_zero(mask)));
-}
-
 uint32_t lanesOf(uint32_t mask) { return mask == ~0u ? ptx::kWarpSize : static_cast<uint32_t>(std::popcount(mask)); }
 
 Clocks::Threads threadsOf(const uint32_t* lanes, uint32_t warps) {
@@ -37,7 +32,7 @@ Clocks::Threads threadsOf(const uint32_t* lanes, uint32_t warps) {
 void BlockChecks::checkRace(const ptx::Access& access, uint32_t offset) {
   if (access.kind == Kind::Touch) return;
   const uint32_t thread = linear(access.warp, access.lane);
-  if (access.kind != Kind::Load || access.strong) takeNotes();
+  if (access.kind != Kind::Load || access.strong) notes_.take(*block_, shared_, clocks_);
   if (ordersByAtomics_ && access.strong) clocks_.pass(thread, reinterpret_cast<uint64_t>(block_->shared) + offset);
   Hazard hazard;
   if (!shared_.touch(access, offset, thread, clocks_, hazard)) return;
@@ -79,7 +74,7 @@ void BlockChecks::checkGlobalRace(const ptx::Access& access, uint64_t address) {
   if (access.kind == Kind::Store) underWay_.begins(global_.id(), address, access.bytes);
   const bool fine = global_.touch(access, address, thread, conflict);
   if (ordersByAtomics_ && access.strong) {
-    takeNotes();
+    notes_.take(*block_, shared_, clocks_);
     global_.pass(access, thread);
     clocks_.pass(thread, address);
   }
@@ -122,7 +117,7 @@ bool BlockChecks::changes(const ptx::Access& access, const std::byte* place) con
 void BlockChecks::passes(const ptx::Access& object) {
   resolveOverwrite();
   if (!ordersByAtomics_ || !wants(Tool::Race)) return;
-  takeNotes();
+  notes_.take(*block_, shared_, clocks_);
   const SharedPlace place = sharedPlace(object);
   const uint32_t thread = linear(object.warp, object.lane);
   if (inCluster_ && place.isShared) {
@@ -143,61 +138,22 @@ void BlockChecks::resolveOverwrite() {
   if (changed) reports_.hazard(overwrite_.hazard);
 }
 
-// Reads of shared memory that follow a barrier of the whole block meet no store until one comes: compiled code notes
-// them in a list. A store, or threads that meet in parts, have them looked at; the next barrier makes them all over.
-void BlockChecks::mayNote() {
-  constexpr size_t kNotes = 1 << 13;
-  ptx::CheckedRanges* const ranges = block_->checked;
-  if (!ranges) return;
-  const bool may = !inCluster_ && (!wants(Tool::Init) || shared_.isWritten());
-  if (may && notes_.empty()) notes_.resize(kNotes);
-  ranges->next = may ? notes_.data() : nullptr;
-  ranges->end = may ? notes_.data() + notes_.size() : nullptr;
-}
-
-void BlockChecks::takeNotes() {
-  ptx::CheckedRanges* const ranges = block_->checked;
-  if (!ranges || !ranges->end) return;
-  const ptx::ReadNote* const last = ranges->next;
-  ranges->next = ranges->end = nullptr;  // told of at once until the next barrier
-  for (const ptx::ReadNote* read = notes_.data(); read != last; ++read) noteRead(*read);
-}
-
-void BlockChecks::noteRead(const ptx::ReadNote& read) {
-  const ptx::AccessForm form = ptx::accessFormOf(read.form);
-  const uint32_t each = 1u << (form.lanes >> ptx::kRowLanesShift & 7);
-  const uint32_t mask = read.mask >> (read.row * each) & (each == ptx::kWarpSize ? ~0u : (1u << each) - 1);
-  if (!mask) return;
-  const bool apart = (form.lanes & ptx::kAccessLanes) == static_cast<uint8_t>(ptx::AccessLanes::SideBySide);
-  const auto first = static_cast<uint32_t>(std::countr_zero(mask));
-  const uint64_t base = reinterpret_cast<uint64_t>(ownShared());
-  const auto note = [&](uint32_t lane, uint64_t bytes, uint64_t laneBytes, uint32_t lanes) {
-    const uint64_t offset = (read.start - base + (apart ? lane * form.bytes : 0)) & 0xffffffff;
-    shared_.noteRead(static_cast<uint32_t>(offset), bytes, laneBytes, linear(read.warp, read.row * each + lane), lanes,
-                     read.line, clocks_);
-  };
-  if (apart) return eachLane(mask, [&](uint32_t lane) { note(lane, form.bytes, 0, global_memory::kAllLanes); });
-  note(first, form.bytes, 0, global_memory::kAllLanes);
-  const uint32_t last = 31 - static_cast<uint32_t>(std::countl_zero(mask));
-  if (last != first) note(last, form.bytes, 0, global_memory::kAllLanes);
-}
-
 // Meetings ----------------------------------------------------------------------------------------------------------
 
 void BlockChecks::arrives(const ptx::BarrierArrival& arrival) {
   resolveOverwrite();
-  Meeting& meeting = meetings_[arrival.id % kBarriers];
+  BlockMeeting& meeting = meetings_[arrival.id % BlockMeeting::kBarriers];
   const uint32_t lanes = lanesOf(arrival.mask);
-  meeting.come[arrival.warp % kWarps] |= arrival.mask;
+  meeting.come[arrival.warp % BlockMeeting::kWarps] |= arrival.mask;
   meeting.comers += lanes;
   if (arrival.waits) {
-    meeting.wait[arrival.warp % kWarps] |= arrival.mask;
+    meeting.wait[arrival.warp % BlockMeeting::kWarps] |= arrival.mask;
     meeting.waiters += lanes;
   }
   meeting.live += lanesOf(arrival.live);
   meeting.whole &= arrival.threads == 0;
   meeting.at = arrival.instruction;
-  rounds_[arrival.warp % kWarps][arrival.id % kBarriers] = meeting.round;
+  rounds_[arrival.warp % BlockMeeting::kWarps][arrival.id % BlockMeeting::kBarriers] = meeting.round;
   if (!wants(Tool::Sync) || !arrival.waits) return;
   const uint32_t thread = linear(arrival.warp, static_cast<uint32_t>(std::countr_zero(arrival.mask)));
   if (arrival.aligned && arrival.live != arrival.mask && reports_.isNewAt(Tool::Sync, kPartOfWarp, arrival.instruction))
@@ -211,25 +167,26 @@ void BlockChecks::arrives(const ptx::BarrierArrival& arrival) {
 
 // The first who leaves was let go by the last who came: all of them are known now, and nobody else has moved.
 void BlockChecks::leaves(uint32_t warp, uint32_t id, uint32_t) {
-  Meeting& meeting = meetings_[id % kBarriers];
-  if (rounds_[warp % kWarps][id % kBarriers] != meeting.round) return;
+  BlockMeeting& meeting = meetings_[id % BlockMeeting::kBarriers];
+  if (rounds_[warp % BlockMeeting::kWarps][id % BlockMeeting::kBarriers] != meeting.round) return;
   const uint32_t threads = block_->launch->threadsPerBlock;
   if (wants(Tool::Race)) {
     const bool all = meeting.comers == threads || meeting.whole;
-    if (!all) takeNotes();
+    if (!all) notes_.take(*block_, shared_, clocks_);
     if (all)
-      clocks_.meetAll(), mayNote();
+      clocks_.meetAll(), notes_.begin(*block_, !inCluster_ && (!wants(Tool::Init) || shared_.isWritten()));
     else
-      clocks_.meet(threadsOf(meeting.come, kWarps), threadsOf(meeting.wait, kWarps));
+      clocks_.meet(threadsOf(meeting.come, BlockMeeting::kWarps), threadsOf(meeting.wait, BlockMeeting::kWarps));
   }
   const uint32_t gone = threads - std::min(meeting.live, threads);
   if (wants(Tool::Exits) && meeting.whole && gone && reports_.isNewAt(Tool::Exits, kPartOfBlock, meeting.at))
-    reports_.describeLast("a barrier of the block is reached by " + std::to_string(threads - gone) + " of its " +
-                              std::to_string(threads) + " threads only",
-                          {reports_.where(meeting.at), reports_.byWhom(threadsOf(meeting.come, kWarps).front()),
-                           "the others have ended"});
+    reports_.describeLast(
+        "a barrier of the block is reached by " + std::to_string(threads - gone) + " of its " +
+            std::to_string(threads) + " threads only",
+        {reports_.where(meeting.at), reports_.byWhom(threadsOf(meeting.come, BlockMeeting::kWarps).front()),
+         "the others have ended"});
   const uint32_t round = meeting.round + 1;
-  meeting = Meeting();
+  meeting = BlockMeeting();
   meeting.round = round;
 }
 
@@ -237,7 +194,8 @@ void BlockChecks::leaves(uint32_t warp, uint32_t id, uint32_t) {
 // rounds, as some are at the next one already.
 uint64_t BlockChecks::clusterWord(uint32_t warp) const {
   constexpr uint64_t kNowhere = uint64_t{1} << 63, kRounds = 16, kWord = 4;
-  return kNowhere + reinterpret_cast<uint64_t>(block_->clusterShared) + clusterRounds_[warp % kWarps] % kRounds * kWord;
+  return kNowhere + reinterpret_cast<uint64_t>(block_->clusterShared) +
+         clusterRounds_[warp % BlockMeeting::kWarps] % kRounds * kWord;
 }
 
 void BlockChecks::arrivesCluster(uint32_t warp, uint32_t mask) {
@@ -251,14 +209,14 @@ void BlockChecks::leavesCluster(uint32_t warp) {
   resolveOverwrite();
   if (!wants(Tool::Race)) return;
   global_.acquire(clusterWord(warp), linear(warp, 0));
-  ++clusterRounds_[warp % kWarps];
+  ++clusterRounds_[warp % BlockMeeting::kWarps];
   clocks_.meetAll();
 }
 
 void BlockChecks::meet(uint32_t warp, uint32_t mask) {
   resolveOverwrite();
   if (!wants(Tool::Race)) return;
-  takeNotes();
+  notes_.take(*block_, shared_, clocks_);
   clocks_.meetWarp(warp, mask);
 }
 
@@ -285,8 +243,8 @@ void BlockChecks::stuck() {
   if (!wants(Tool::Sync)) return;
   std::vector<std::string> details;
   const ptx::Instruction* at = nullptr;
-  for (uint32_t id = 0; id < kBarriers; ++id) {
-    const Meeting& meeting = meetings_[id];
+  for (uint32_t id = 0; id < BlockMeeting::kBarriers; ++id) {
+    const BlockMeeting& meeting = meetings_[id];
     if (!meeting.waiters) continue;
     at = meeting.at;
     details.push_back(std::to_string(meeting.waiters) + " threads wait at barrier " + std::to_string(id) + ", " +

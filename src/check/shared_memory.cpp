@@ -41,12 +41,11 @@ bool SharedMemory::touch(const ptx::Access& access, uint32_t offset, uint32_t th
   return true;
 }
 
-void SharedMemory::noteRead(uint32_t offset, uint64_t bytes, uint64_t laneBytes, uint32_t thread, uint32_t lanes,
-                            uint32_t line, const Clocks& clocks) {
+void SharedMemory::noteRead(uint32_t offset, uint64_t bytes, uint32_t thread, uint32_t line, const Clocks& clocks) {
   ptx::Access access;
   access.kind = Kind::Load;
   access.bytes = bytes;
-  Row row = global_memory::rowOf(access, offset, who(thread, clocks), laneBytes, lanes);
+  Row row = global_memory::rowOf(access, offset, who(thread, clocks));
   row.where = line & global_memory::kLine;
   touchBy(row, clocks, nullptr);
 }

@@ -39,8 +39,7 @@ class SharedMemory final : public global_memory::Party {
     return touchBy(global_memory::rowOf(access, offset, who(thread, clocks), laneBytes, lanes), clocks, nullptr);
   }
   // A read that nothing written is in conflict with, of a PTX line.
-  void noteRead(uint32_t offset, uint64_t bytes, uint64_t laneBytes, uint32_t thread, uint32_t lanes, uint32_t line,
-                const Clocks& clocks);
+  void noteRead(uint32_t offset, uint64_t bytes, uint32_t thread, uint32_t line, const Clocks& clocks);
   // How many bytes from the first on were written.
   bool isWritten() const { return !unwritten_; }
   uint32_t writtenBytes(uint32_t offset, uint32_t bytes) const {

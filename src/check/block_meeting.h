@@ -1,0 +1,21 @@
+// Those who came to a barrier of a running block since it opened last, as checked mode keeps them.
+#pragma once
+
+#include <cstdint>
+
+#include "ptx/text/ast.h"
+
+namespace vg::check {
+
+struct BlockMeeting {
+  static constexpr uint32_t kWarps = 32, kBarriers = 16;
+
+  uint32_t come[kWarps] = {}, wait[kWarps] = {};  // lanes, by warp
+  uint32_t comers = 0, waiters = 0;
+  uint32_t live = 0;   // lanes of the warps that came, that have not ended
+  uint32_t round = 0;  // how often it has opened
+  bool whole = true;   // all of the block are awaited
+  const ptx::Instruction* at = nullptr;
+};
+
+}  // namespace vg::check
