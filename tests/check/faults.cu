@@ -169,6 +169,17 @@ __global__ void writeAfterRead(int* out) {
   out[threadIdx.x] = values[threadIdx.x];
 }
 
+__global__ void storeAfterLoads(int* out) {
+  __shared__ int values[64];
+  values[threadIdx.x] = int(threadIdx.x);
+  __syncthreads();
+  int sum = 0;
+  for (int k = 0; k < 64; ++k) sum += values[k] * values[(threadIdx.x + 1) % 64];
+  values[threadIdx.x] = sum;  // HERE storeAfterLoads
+  __syncthreads();
+  out[threadIdx.x] = values[63 - threadIdx.x];
+}
+
 __global__ void writeAfterWrite(int* out) {
   __shared__ int value;
   value = int(threadIdx.x);  // HERE writeAfterWrite
@@ -367,6 +378,7 @@ static void run(const char* name) {
   }
   if (is("readAfterWrite")) readAfterWrite<<<1, 64>>>(out);
   if (is("writeAfterRead")) writeAfterRead<<<1, 64>>>(out);
+  if (is("storeAfterLoads")) storeAfterLoads<<<2, 64>>>(out);
   if (is("writeAfterWrite")) writeAfterWrite<<<1, 32>>>(out);
   if (is("withinWarp")) withinWarp<<<1, 32>>>(out);
   if (is("shuffleBetween")) shuffleBetween<<<1, 32>>>(out);
