@@ -16,7 +16,7 @@ namespace {
 constexpr int64_t kFraction = 256;          // steps between two elements
 constexpr float kFarthest = 1073741824.0f;  // coordinates beyond are as far outside
 constexpr float kBelowOne = 0x1.fffffep-1f;
-constexpr float kManyPeriods = 4096;
+constexpr float kMostLevels = 4096;
 
 float floatOf(uint32_t word) { return std::bit_cast<float>(word); }
 uint32_t wordOf(float value) { return std::bit_cast<uint32_t>(value); }
@@ -131,7 +131,8 @@ float scaled(const SamplerState& sampler, float position, int64_t size, int axis
   if (repeats && std::isinf(position)) return 0;
   // A little below a whole number is at the end, not at the beginning.
   if (how == Addressing::Wrap) position = std::min(position - std::floor(position), kBelowOne);
-  if (how == Addressing::Mirror && std::fabs(position) >= kManyPeriods) position -= 2 * std::floor(position / 2);
+  // Whole periods go first, while they can be taken away exactly: elements that are far away have no 256ths left.
+  if (how == Addressing::Mirror && std::fabs(position) >= 2) position -= 2 * std::floor(position / 2);
   return std::clamp(position * static_cast<float>(size), -kFarthest, kFarthest);
 }
 
@@ -392,7 +393,7 @@ float levelOf(const TextureView& view, const SamplerState& sampler, const Sample
   level = std::trunc(level * static_cast<float>(kFraction)) / static_cast<float>(kFraction);
   if (point.biased) level += sampler.bias;
   if (!sampler.blendsWidely) {
-    const int steps = static_cast<int>(wholeOf(std::clamp(level, -kManyPeriods, kManyPeriods) * kFraction));
+    const int steps = static_cast<int>(wholeOf(std::clamp(level, -kMostLevels, kMostLevels) * kFraction));
     level = static_cast<float>(blended(steps, blendingOf(sampler))) / static_cast<float>(kFraction);
   }
   level = std::min(std::max(level, sampler.minLevel), sampler.maxLevel);

@@ -273,6 +273,30 @@ TEST(Sampler, LevelsOfIntegersAreMixed) {
   }
 }
 
+// Coordinates in 4096ths, which are exact near and far.
+TEST(Sampler, WholePeriodsChangeNothing) {
+  std::mt19937 random(3);
+  for (const size_t width : {1, 3, 100, 5000, 16384}) {
+    Image plane(Kind::Plane, width, 5, 1);
+    for (float& e : plane.elements) e = static_cast<float>(random() % 4096);
+    for (int round = 0; round < 4000; ++round) {
+      SamplerState state;
+      state.normalized = true, state.linear = random() % 2 != 0;
+      SamplePoint near, far;
+      for (int axis = 0; axis < 2; ++axis) {
+        const bool mirror = random() % 2 != 0;
+        const int periods = static_cast<int>(random() % 2048) - 1024;
+        state.addressing[axis] = mirror ? Addressing::Mirror : Addressing::Wrap;
+        near.position[axis] = static_cast<float>(random() % (mirror ? 8192 : 4096)) / 4096;
+        far.position[axis] = near.position[axis] + static_cast<float>(mirror ? 2 * periods : periods);
+      }
+      EXPECT_EQ(value(sample(plane.view, state, far)), value(sample(plane.view, state, near)))
+          << far.position[0] << ' ' << far.position[1] << ", width " << width;
+      EXPECT_EQ(value(gather(plane.view, state, far, 0)), value(gather(plane.view, state, near, 0)));
+    }
+  }
+}
+
 TEST(Sampler, CoordinatesThatAreNoNumbersStayInside) {
   Image plane(Kind::Plane, 4, 4, 1);
   for (const float odd : {NAN, INFINITY, -INFINITY, 1e30f, -1e30f})
