@@ -125,7 +125,8 @@ class Describer {
       return take(kAsyncTo);
     }
     if (i_.has(Mod::CommitGroup) || i_.has(Mod::WaitGroup) || i_.has(Mod::Prefetch)) return true;
-    if (i_.has(Mod::IgnoreOob) || i_.has(Mod::CtaGroup2)) return false;
+    if (i_.has(Mod::CtaGroup2)) return false;
+    if (i_.has(Mod::IgnoreOob) && (i_.has(Mod::Reduce) || i_.has(Mod::Tensor))) return false;
     form().to = spaceOf(i_.space);
     form().from = spaceOf(i_.space2);
     if (i_.has(Mod::Reduce) && !reduction()) return false;
@@ -138,6 +139,11 @@ class Describer {
     take(kAsyncTo);
     take(kAsyncFrom);
     take(kAsyncCount);
+    if (i_.has(Mod::IgnoreOob)) {
+      form().flags |= kCutShort;
+      take(kAsyncCut);
+      take(kAsyncCut + 1);
+    }
     if (i_.has(Mod::MbarrierCompleteTxBytes)) report();
     if (!i_.has(Mod::CpMask)) return true;
     form().flags |= kMasked;

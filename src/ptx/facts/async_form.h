@@ -60,6 +60,7 @@ inline constexpr uint8_t kExpects = 16;   // BarrierArrive: kAsyncCount is bytes
 inline constexpr uint8_t kCounted = 32;   // BarrierArrive: kAsyncCount arrivals
 inline constexpr uint8_t kMasked = 64;    // Copy: only the bytes of every 16 that kAsyncMask names
 inline constexpr uint8_t kShifted = 128;  // LoadTensor: with offsets of im2col
+inline constexpr uint8_t kCutShort = 128;  // Copy: without the first and last bytes, as kAsyncCut says
 
 inline constexpr uint32_t kRowCoordinates = 5;  // of TensorMode::Rows: the column and four rows
 
@@ -81,7 +82,8 @@ inline AsyncForm asyncFormOf(uint64_t word) { return std::bit_cast<AsyncForm>(wo
 // Slots of operands; the result takes the place of the first. A slot holds the bits of 32 lanes, each extended to 64.
 inline constexpr uint32_t kAsyncResult = 0, kAsyncTo = 0, kAsyncFrom = 1, kAsyncCount = 2, kAsyncBarrier = 3,
                           kAsyncBlocks = 4, kAsyncCoordinates = 5, kAsyncOffsets = 10, kAsyncValues = 13,
-                          kAsyncMask = 17, kAsyncSlots = 18, kAsyncUnused = kAsyncSlots;
+                          kAsyncMask = 17, kAsyncSlots = 18, kAsyncUnused = kAsyncSlots,
+                          kAsyncCut = kAsyncOffsets;  // two slots: bytes at the beginning, bytes at the end
 
 struct AsyncShape {
   AsyncForm form;

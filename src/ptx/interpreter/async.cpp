@@ -47,7 +47,12 @@ void tell(Warp& w, uint32_t lane, const AsyncForm& form, const uint64_t* lanes, 
     access.bytes = slot(kAsyncCount);
   if (form.operation == AsyncOperation::CancelCluster) access.bytes = sizeof(CancelledCluster);
   if (form.operation == AsyncOperation::Store) access.bytes = bitsOf(form.type) / 8 * form.count;
-  w.observer->fills(at(slot(kAsyncTo), AsyncSpace::Shared));
+  uint64_t first = 0;
+  if (form.operation == AsyncOperation::Copy && form.has(kCutShort)) {
+    first = slot(kAsyncCut);
+    access.bytes -= std::min(access.bytes, first + slot(kAsyncCut + 1));
+  }
+  w.observer->fills(at(slot(kAsyncTo) + first, AsyncSpace::Shared));
 }
 
 void perform(Warp& w, const Step& s, uint32_t mask) {

@@ -52,6 +52,7 @@ class Lane {
   // visit(address in the block's shared memory that corresponds to `address`), for all blocks of a multicast.
   template <class Visit>
   void eachReceiver(uint64_t address, Visit visit);
+  uint64_t cut(uint32_t slot) const;
   bool copy();
   void copyTo(std::byte* to, const std::byte* from, uint64_t bytes) const;
   bool reduce();
@@ -175,13 +176,25 @@ void Lane::copyTo(std::byte* to, const std::byte* from, uint64_t bytes) const {
     if (word(kAsyncMask) >> k % kBulkAlignment & 1) to[k] = from[k];
 }
 
+// What of a bulk copy need not be there: up to 15 bytes at an end. They are not read, and stay as they were.
+uint64_t Lane::cut(uint32_t slot) const {
+  if (!form_.has(kCutShort)) return 0;
+  const uint32_t bytes = word(slot);
+  if (bytes >= kBulkAlignment) trap(TrapReason::IllegalInstruction);
+  return bytes;
+}
+
 bool Lane::copy() {
   const uint64_t bytes = word(kAsyncCount);
   if (bytes % kBulkAlignment) trap(TrapReason::MisalignedAddress);
   if (!bytes) return false;
-  const std::byte* const source = from(bytes, kBulkAlignment);
-  eachReceiver(get(kAsyncTo),
-               [&](uint64_t address) { copyTo(at(address, form_.to, bytes, kBulkAlignment), source, bytes); });
+  const uint64_t first = cut(kAsyncCut), last = bytes - std::min<uint64_t>(bytes, cut(kAsyncCut + 1));
+  if (get(kAsyncFrom) % kBulkAlignment) trap(TrapReason::MisalignedAddress);
+  const uint64_t kept = last - std::min(first, last);
+  const std::byte* const source = at(get(kAsyncFrom) + first, form_.from, kept, 1);
+  eachReceiver(get(kAsyncTo), [&](uint64_t address) {
+    copyTo(at(address, form_.to, bytes, kBulkAlignment) + first, source, kept);
+  });
   return report(bytes);
 }
 
