@@ -145,7 +145,59 @@ static void testNested() {
   EXPECT(words.host()[0] == 1 && words.host()[1] == 2 * expected);
 }
 
+// The handle of a graph serves a node in a body inside it. It has its first value once a launch, not in every round.
+static void testHandleFromOutside() {
+  DeviceArray<int> words(4);
+  words.clear();
+  int *const left = words, *const rounds = left + 1, *const taken = left + 2, *const zero = left + 3;
+  cudaGraph_t graph;
+  CHECK(cudaGraphCreate(&graph, 0));
+  const auto again = makeHandle(graph, 1), once = makeHandle(graph, 1);
+  const cudaGraph_t body = addConditional(graph, {}, again, cudaGraphCondTypeWhile, 1).bodies[0];
+  const Conditional branch = addConditional(body, {}, once, cudaGraphCondTypeIf, 1);
+  addKernel(branch.bodies[0], {}, 1, addTo, taken, 1);
+  const auto spent = addKernel(body, {branch.node}, 32, choose, static_cast<const int*>(zero), once);
+  addKernel(body, {spent}, 1, countDown, left, rounds, again);
+  runTwice(
+      graph,
+      [](void* data) {
+        const int start = 5;
+        CHECK(cudaMemcpy(data, &start, sizeof start, cudaMemcpyHostToDevice));
+      },
+      left);
+  EXPECT(words.host()[1] == 10 && words.host()[2] == 2);
+}
+
+// An executable graph takes over handles and their first values from the graph that it is brought up to date from.
+static void testUpdate(bool byKernel) {
+  DeviceArray<int> words(std::vector<int>{0, 1, 2, 0, 0, 0});
+  int* const inputs = words;
+  cudaGraphExec_t executable = nullptr;
+  for (unsigned value = 0; value < 3; ++value) {
+    cudaGraph_t graph;
+    CHECK(cudaGraphCreate(&graph, 0));
+    const auto which = makeHandle(graph, byKernel ? 5 : value);
+    std::vector<cudaGraphNode_t> after;
+    if (byKernel) after = {addKernel(graph, {}, 32, choose, static_cast<const int*>(inputs + value), which)};
+    const Conditional cases = addConditional(graph, after, which, cudaGraphCondTypeSwitch, 3);
+    for (int k = 0; k < 3; ++k) addKernel(cases.bodies[k], {}, 1, addTo, inputs + 3 + k, 1);
+    cudaGraphExecUpdateResultInfo result;
+    if (executable)
+      CHECK(cudaGraphExecUpdate(executable, graph, &result));
+    else
+      CHECK(cudaGraphInstantiate(&executable, graph, 0));
+    CHECK(cudaGraphDestroy(graph));
+    for (unsigned run = 0; run <= value; ++run) CHECK(cudaGraphLaunch(executable, nullptr));
+    CHECK(cudaDeviceSynchronize());
+  }
+  CHECK(cudaGraphExecDestroy(executable));
+  for (int k = 0; k < 3; ++k) EXPECT(words.host()[3 + k] == k + 1);
+}
+
 int main() {
+  testHandleFromOutside();
+  testUpdate(false);
+  testUpdate(true);
   testLoop();
   testBranches();
   testNested();

@@ -80,12 +80,6 @@ backend::HostCall foreign(KernelStep& step) {
           &step};
 }
 
-// Gives the conditions of nodes their first values.
-void beginConditions(const std::vector<Step>& steps) {
-  for (const Step& step : steps)
-    if (const auto* branch = std::get_if<BranchStep>(&step); branch && branch->assigned)
-      backend::conditions::set(branch->handle, branch->initial);
-}
 
 void runStep(const CopyStep& step, Context& context) {
   const bool done = work_activity::inGraph([&] { return backend::Command(backend::CopyCommand{step.shape}); },
@@ -365,10 +359,7 @@ Result<Step> GraphPlan::compileKernel(const KernelNode& node, bool enabled) {
 }
 
 Result<Step> GraphPlan::compileBranch(const ConditionalNode& node, const Disabled& disabled) {
-  const graphs::Condition* const condition = graphs::findCondition(node.params.handle);
-  BranchStep step{
-      node.params.type, node.params.handle, condition ? condition->initial : 0, condition && condition->assigned, {},
-      nullptr};
+  BranchStep step{node.params.type, node.params.handle, node.initial, node.assigned, node.inside, {}, nullptr};
   VG_TRY(step.stream, streams::create(context_.streams(), CU_STREAM_NON_BLOCKING, streams::kLeastPriority));
   for (const Graph* body : node.bodies) {
     auto plan = makeBody(*body, disabled);
@@ -706,8 +697,18 @@ bool GraphPlan::needsBegin() const {
          std::any_of(steps_.begin(), steps_.end(), [](const Step& s) { return std::holds_alternative<BranchStep>(s); });
 }
 
+// Gives the conditions that were made for this graph their first values; of it are nodes so many bodies inside it.
+void GraphPlan::beginConditions(unsigned inside) const {
+  for (const Step& step : steps_) {
+    const auto* const branch = std::get_if<BranchStep>(&step);
+    if (!branch) continue;
+    if (branch->assigned && branch->inside == inside) backend::conditions::set(branch->handle, branch->initial);
+    for (const GraphPlan* body : branch->bodies) body->beginConditions(inside + 1);
+  }
+}
+
 void GraphPlan::begin() const {
-  beginConditions(steps_);
+  beginConditions(0);
   if (top_ != this) return;
   if (whole_.updatable) applyNodes();
   if (environment_) environment_->beginFromHost();

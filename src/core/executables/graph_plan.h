@@ -99,7 +99,8 @@ struct BranchStep {
   CUgraphConditionalNodeType type;
   CUgraphConditionalHandle handle;
   unsigned initial;
-  bool assigned;  // `initial` is its value whenever the graph with the node begins
+  bool assigned;    // `initial` is its value whenever the graph that it was made for begins
+  unsigned inside;  // so many bodies are between that graph and the step
   std::vector<GraphPlan*> bodies;
   CUstream stream;  // in which the bodies run
 };
@@ -180,6 +181,7 @@ class GraphPlan final : public LaunchedGraph, private backend::Executor::Task {
   // What a run from the host begins with.
   bool needsBegin() const;
   void begin() const;
+  void beginConditions(unsigned inside) const;
   // Tells nodes that kernels may change what the host has made of them.
   void applyNodes() const;
   CUresult gather(Stream& stream, std::vector<backend::Command>& commands) noexcept;

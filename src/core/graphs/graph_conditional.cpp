@@ -1,5 +1,7 @@
 #include "core/graphs/graph_conditional.h"
 
+#include <optional>
+
 #include "base/raw_enum.h"
 #include "core/contexts/named_context.h"
 
@@ -45,6 +47,17 @@ GraphNode* misplaced(const Graph& graph, bool inBody) {
   return nullptr;
 }
 
+// How many bodies of conditional nodes there are between the graph and the one with this id; nothing where that is not
+// around it.
+std::optional<unsigned> bodiesBetween(const Graph& graph, uint64_t id) {
+  unsigned bodies = 0;
+  for (const Graph* here = &graph; here->id() != id; here = &here->owner()->graph()) {
+    if (!here->owner()) return std::nullopt;
+    bodies += here->owner()->as<ConditionalNode>() != nullptr;
+  }
+  return bodies;
+}
+
 }  // namespace
 
 GraphNode* misplacedInBody(const Graph& graph) { return misplaced(graph, false); }
@@ -55,10 +68,11 @@ Result<NodeParams> describeConditional(Graph& graph, const CUDA_CONDITIONAL_NODE
   if (!sizeFits(type, params.size) || params.size > kMost)
     return fail(CUDA_ERROR_INVALID_VALUE, "a conditional node of type %d with %u bodies", type, params.size);
   const Condition* const found = findCondition(params.handle);
-  if (!found || found->used || found->graph != graph.id())
+  const std::optional<unsigned> inside = found ? bodiesBetween(graph, found->graph) : std::nullopt;
+  if (!inside || found->used)
     return fail(CUDA_ERROR_INVALID_VALUE, "the conditional handle is used already or of another graph");
   VG_CHECK(contextOf(params.ctx));
-  ConditionalNode node{params, {}};
+  ConditionalNode node{.params = params, .initial = found->initial, .assigned = found->assigned, .inside = *inside};
   for (unsigned i = 0; i < params.size; ++i) node.bodies.push_back(&create());
   useCondition(params.handle);
   return NodeParams(std::move(node));

@@ -66,6 +66,9 @@ struct MemAllocNode {
 struct ConditionalNode {
   CUDA_CONDITIONAL_NODE_PARAMS params{};  // phGraph_out is set by who hands it out
   std::vector<Graph*> bodies;             // owned by the node
+  unsigned initial = 0;                   // value of the handle when the graph that it was made for begins,
+  bool assigned = false;                  // if it has one
+  unsigned inside = 0;                    // bodies of conditional nodes between that graph and the node
   mutable std::vector<CUgraph> handles;   // of the bodies, as phGraph_out shows them
 };
 

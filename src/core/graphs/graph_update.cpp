@@ -174,8 +174,11 @@ void apply(Graph& mine, const Graph& other) {
     if (auto* child = node->as<ChildNode>()) {
       apply(*child->graph, *source.as<ChildNode>()->graph);
     } else if (auto* conditional = node->as<ConditionalNode>()) {
-      for (size_t i = 0; i < conditional->bodies.size(); ++i)
-        apply(*conditional->bodies[i], *source.as<ConditionalNode>()->bodies[i]);
+      const auto& theirs = *source.as<ConditionalNode>();
+      conditional->params.handle = theirs.params.handle;  // their kernels set it
+      conditional->initial = theirs.initial, conditional->assigned = theirs.assigned;
+      conditional->inside = theirs.inside;
+      for (size_t i = 0; i < conditional->bodies.size(); ++i) apply(*conditional->bodies[i], *theirs.bodies[i]);
     } else {
       node->params = source.params;
       if (auto* kernel = node->as<KernelNode>()) kernel->argumentAddresses.clear();
