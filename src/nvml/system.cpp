@@ -41,6 +41,12 @@ nvmlReturn_t nvmlInit_v2() { return open(); }
 nvmlReturn_t nvmlInitWithFlags(unsigned) { return open(); }
 nvmlReturn_t nvmlShutdown() { return close(); }
 
+// NVIDIA names branches after the first number of their versions.
+nvmlReturn_t nvmlSystemGetDriverBranch(char* text, unsigned length) {
+  const std::string version = driverVersion();
+  return give(("r" + version.substr(0, version.find('.')) + "_00").c_str(), text, length);
+}
+
 nvmlReturn_t nvmlSystemGetDriverVersion(char* text, unsigned length) { return give(driverVersion(), text, length); }
 
 nvmlReturn_t nvmlSystemGetNVMLVersion(char* text, unsigned length) {

@@ -60,6 +60,8 @@ TEST_F(Libraries, LiveWithoutAContext) {
   OK(cuLibraryUnload(library));
   EXPECT_EQ(cuLibraryUnload(library), CUDA_ERROR_INVALID_HANDLE);
   EXPECT_EQ(cuKernelGetName(&name, add), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(cuKernelGetName(&name, nullptr), CUDA_ERROR_INVALID_VALUE);  // the manual says so of names only
+  EXPECT_EQ(cuFuncGetName(&name, nullptr), CUDA_ERROR_INVALID_VALUE);
 }
 
 TEST_F(Libraries, HaveVariablesOfTheirOwnInEveryContext) {

@@ -233,6 +233,11 @@ TEST_F(NvmlTest, VersionsAreTexts) {
   char text[80];
   EXPECT_EQ(call("nvmlSystemGetDriverVersion", static_cast<char*>(text), 80u), NVML_SUCCESS);
   EXPECT_GE(std::atof(text), 580.0);
+  const std::string branch = "r" + std::to_string(std::atoi(text)) + "_00";
+  EXPECT_EQ(call("nvmlSystemGetDriverBranch", static_cast<char*>(text), 80u), NVML_SUCCESS);
+  EXPECT_EQ(text, branch);
+  EXPECT_EQ(call("nvmlSystemGetDriverBranch", static_cast<char*>(text), 4u), NVML_ERROR_INSUFFICIENT_SIZE);
+  EXPECT_EQ(call("nvmlSystemGetDriverBranch", static_cast<char*>(nullptr), 80u), NVML_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(call("nvmlSystemGetNVMLVersion", static_cast<char*>(text), 80u), NVML_SUCCESS);
   EXPECT_EQ(std::string(text).substr(0, 3), "13.");
 }

@@ -15,6 +15,7 @@ CUresult cuFuncGetModule(const Call&, CUmodule* hmod, CUfunction hfunc) {
 
 CUresult cuFuncGetName(const Call&, const char** name, CUfunction hfunc) {
   if (!name) return missing("name");
+  if (!hfunc) return missing("hfunc");
   VG_TRY(core::Function & function, core::findFunction(hfunc));
   *name = function.kernel().name().c_str();
   return CUDA_SUCCESS;

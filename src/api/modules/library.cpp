@@ -150,6 +150,7 @@ CUresult cuKernelGetLibrary(const Call&, CUlibrary* pLib, CUkernel kernel) {
 
 CUresult cuKernelGetName(const Call&, const char** name, CUkernel hfunc) {
   if (!name) return missing("name");
+  if (!hfunc) return missing("hfunc");
   VG_TRY(core::Kernel & found, core::findKernel(hfunc));
   *name = found.name().c_str();
   return CUDA_SUCCESS;
