@@ -1,6 +1,7 @@
 // Which devices there are and what they are called.
 
 #include <cstdio>
+#include <cstring>
 #include <string>
 
 #include "nvml/handlers.h"
@@ -161,6 +162,23 @@ nvmlReturn_t nvmlDeviceGetPciInfo_v3(nvmlDevice_t device, nvmlPciInfo_t* info) {
     std::snprintf(made.busId, sizeof made.busId, "%08X:%02X:%02X.0", pci.domain, pci.bus, pci.device);
     return made;
   });
+}
+nvmlReturn_t nvmlDeviceGetPciInfoExt(nvmlDevice_t device, nvmlPciInfoExt_v1_t* info) {
+  constexpr unsigned kDisplay = 3, kThreeD = 2;  // PCI's numbers of classes
+  if (!info) return NVML_ERROR_INVALID_ARGUMENT;
+  if (info->version != nvmlPciInfoExt_v1) return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+  nvmlPciInfo_t plain;
+  if (const nvmlReturn_t failed = nvmlDeviceGetPciInfo_v3(device, &plain)) return failed;
+  *info = {nvmlPciInfoExt_v1, plain.domain,          plain.bus, plain.device,
+           plain.pciDeviceId, plain.pciSubSystemId, kDisplay,  kThreeD,
+           {}};
+  std::memcpy(info->busId, plain.busId, sizeof info->busId);
+  return NVML_SUCCESS;
+}
+
+// None: what a guest of a virtual machine sees is told otherwise.
+nvmlReturn_t nvmlDeviceGetVirtualizationMode(nvmlDevice_t device, unsigned* mode) {
+  return answer(device, mode, [](const api::DeviceReport&) { return 0u; });
 }
 
 nvmlReturn_t nvmlDeviceGetCudaComputeCapability(nvmlDevice_t device, int* major, int* minor) {

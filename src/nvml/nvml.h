@@ -30,6 +30,13 @@ struct nvmlPciInfo_t {
 };
 static_assert(sizeof(nvmlPciInfo_t) == 68);
 
+struct nvmlPciInfoExt_v1_t {
+  unsigned version, domain, bus, device, pciDeviceId, pciSubSystemId, baseClass, subClass;
+  char busId[32];
+};
+inline constexpr unsigned nvmlPciInfoExt_v1 = sizeof(nvmlPciInfoExt_v1_t) | 1u << 24;
+static_assert(nvmlPciInfoExt_v1 == 0x01000040);
+
 // The beginning that the first two versions have in common.
 struct nvmlPciInfoOld_t {
   char busId[16];

@@ -111,6 +111,16 @@ TEST_F(NvmlTest, HandlesAreFoundByUuidAndByPciBus) {
     ASSERT_EQ(call("nvmlDeviceGetPciInfo_v3", devices_[i], &info), NVML_SUCCESS);
     EXPECT_STRCASEEQ(info.busIdLegacy, bus);
     EXPECT_EQ(std::string(info.busId).substr(0, 4), "0000");
+    nvmlPciInfoExt_v1_t more{};
+    EXPECT_EQ(call("nvmlDeviceGetPciInfoExt", devices_[i], &more), NVML_ERROR_ARGUMENT_VERSION_MISMATCH);
+    more.version = nvmlPciInfoExt_v1;
+    ASSERT_EQ(call("nvmlDeviceGetPciInfoExt", devices_[i], &more), NVML_SUCCESS);
+    EXPECT_STREQ(more.busId, info.busId);
+    EXPECT_EQ(more.bus, info.bus);
+    EXPECT_EQ(more.pciDeviceId, info.pciDeviceId);
+    unsigned mode = 9;
+    EXPECT_EQ(call("nvmlDeviceGetVirtualizationMode", devices_[i], &mode), NVML_SUCCESS);
+    EXPECT_EQ(mode, 0u);  // none
   }
   nvmlDevice_t found = nullptr;
   EXPECT_EQ(call("nvmlDeviceGetHandleByUUID", "GPU-none", &found), NVML_ERROR_NOT_FOUND);
