@@ -169,9 +169,8 @@ nvmlReturn_t nvmlDeviceGetPciInfoExt(nvmlDevice_t device, nvmlPciInfoExt_v1_t* i
   if (info->version != nvmlPciInfoExt_v1) return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
   nvmlPciInfo_t plain;
   if (const nvmlReturn_t failed = nvmlDeviceGetPciInfo_v3(device, &plain)) return failed;
-  *info = {nvmlPciInfoExt_v1, plain.domain,          plain.bus, plain.device,
-           plain.pciDeviceId, plain.pciSubSystemId, kDisplay,  kThreeD,
-           {}};
+  *info = {nvmlPciInfoExt_v1, plain.domain, plain.bus, plain.device, plain.pciDeviceId, plain.pciSubSystemId,
+           kDisplay,          kThreeD,      {}};
   std::memcpy(info->busId, plain.busId, sizeof info->busId);
   return NVML_SUCCESS;
 }

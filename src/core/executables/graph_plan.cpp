@@ -80,7 +80,6 @@ backend::HostCall foreign(KernelStep& step) {
           &step};
 }
 
-
 void runStep(const CopyStep& step, Context& context) {
   const bool done = work_activity::inGraph([&] { return backend::Command(backend::CopyCommand{step.shape}); },
                                            [&] { return copy::copy(step.shape); });

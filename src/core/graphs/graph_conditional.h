@@ -1,6 +1,6 @@
-// Conditional nodes: graphs that run, or run again, depending on a value. Its handle is of the graph with the node or of
-// one around that. It starts as the default of its handle in
-// every run of the graph that the handle was made for, or as what it was before; kernels set it on the way.
+// Conditional nodes: graphs that run, or run again, depending on a value. Its handle is of the graph with the node or
+// of one around that. It starts as the default of its handle in every run of the graph that the handle was made for, or
+// as what it was before; kernels set it on the way.
 //
 // All functions require graphs::Lock.
 #pragma once

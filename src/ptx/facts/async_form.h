@@ -52,14 +52,14 @@ enum class MapField : uint8_t {
 };
 
 // Bits of AsyncForm::flags.
-inline constexpr uint8_t kReports = 1;    // to the barrier object of kAsyncBarrier, in bytes
-inline constexpr uint8_t kMulticast = 2;  // to the blocks of kAsyncBlocks
-inline constexpr uint8_t kByParity = 4;   // BarrierTest
-inline constexpr uint8_t kDrops = 8;      // BarrierArrive: the thread takes part no longer
-inline constexpr uint8_t kExpects = 16;   // BarrierArrive: kAsyncCount is bytes to expect
-inline constexpr uint8_t kCounted = 32;   // BarrierArrive: kAsyncCount arrivals
-inline constexpr uint8_t kMasked = 64;    // Copy: only the bytes of every 16 that kAsyncMask names
-inline constexpr uint8_t kShifted = 128;  // LoadTensor: with offsets of im2col
+inline constexpr uint8_t kReports = 1;     // to the barrier object of kAsyncBarrier, in bytes
+inline constexpr uint8_t kMulticast = 2;   // to the blocks of kAsyncBlocks
+inline constexpr uint8_t kByParity = 4;    // BarrierTest
+inline constexpr uint8_t kDrops = 8;       // BarrierArrive: the thread takes part no longer
+inline constexpr uint8_t kExpects = 16;    // BarrierArrive: kAsyncCount is bytes to expect
+inline constexpr uint8_t kCounted = 32;    // BarrierArrive: kAsyncCount arrivals
+inline constexpr uint8_t kMasked = 64;     // Copy: only the bytes of every 16 that kAsyncMask names
+inline constexpr uint8_t kShifted = 128;   // LoadTensor: with offsets of im2col
 inline constexpr uint8_t kCutShort = 128;  // Copy: without the first and last bytes, as kAsyncCut says
 
 inline constexpr uint32_t kRowCoordinates = 5;  // of TensorMode::Rows: the column and four rows

@@ -192,9 +192,8 @@ bool Lane::copy() {
   if (get(kAsyncFrom) % kBulkAlignment) trap(TrapReason::MisalignedAddress);
   const uint64_t kept = last - std::min(first, last);
   const std::byte* const source = at(get(kAsyncFrom) + first, form_.from, kept, 1);
-  eachReceiver(get(kAsyncTo), [&](uint64_t address) {
-    copyTo(at(address, form_.to, bytes, kBulkAlignment) + first, source, kept);
-  });
+  eachReceiver(get(kAsyncTo),
+               [&](uint64_t address) { copyTo(at(address, form_.to, bytes, kBulkAlignment) + first, source, kept); });
   return report(bytes);
 }
 
