@@ -594,7 +594,7 @@ CUresult GraphPlan::submit(Stream& stream, Point after) {
 CUresult GraphPlan::gather(Stream& stream, std::vector<backend::Command>& commands) noexcept {
   try {
     return addPieces(stream, commands, true);
-  } catch (const std::bad_alloc&) {
+  } catch (...) {
     return fail(CUDA_ERROR_OUT_OF_MEMORY, "no memory for a run of a graph");
   }
 }
@@ -729,7 +729,7 @@ void GraphPlan::run(size_t first, size_t last) const noexcept {
       const check::order::Doing doing(followed_.workOf(i));
       std::visit([this](const auto& step) { runStep(step, context_); }, steps_[i]);
     }
-  } catch (const std::bad_alloc&) {
+  } catch (...) {
     context_.report(CUDA_ERROR_OUT_OF_MEMORY, "no memory for a step of a graph");
   }
 }
