@@ -6,10 +6,11 @@
 #include <cstdint>
 
 #include "ptx/abi/kernel_abi.h"
+#include "ptx/abi/texture_abi.h"
 
 namespace vg::ptx {
 
-inline constexpr uint32_t kEngineVersion = 5;  // of this interface and of the blobs
+inline constexpr uint32_t kEngineVersion = 6;  // of this interface and of the blobs
 
 struct EngineText {
   const char* text;
@@ -32,6 +33,7 @@ struct CompileRequest {
   uint32_t lanesPerVector;    // W: 32-bit lanes of a native vector; 0 = the generator's choice for the features
   const char* dumpDirectory;  // null, or where PTX, LLVM IR and assembly go
   uint32_t flags;
+  TextureHints textures;  // that the launch is likely to be given; other ones are read as well, only more slowly
 };
 
 // The stages of a compile, in their order.

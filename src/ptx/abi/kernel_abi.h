@@ -15,7 +15,7 @@
 
 namespace vg::ptx {
 
-inline constexpr uint32_t kKernelAbiVersion = 18;
+inline constexpr uint32_t kKernelAbiVersion = 19;
 inline constexpr uint32_t kWarpSize = 32;
 inline constexpr uint32_t kSharedStrideBits = 19, kSharedStride = 1u << kSharedStrideBits;
 inline constexpr uint32_t kMaxClusterBlocks = 16;
@@ -29,6 +29,7 @@ inline constexpr uint32_t kNoLane = ~0u;
 struct BlockState;
 struct CheckedRanges;
 struct KernelLaunch;
+struct TextureRows;
 
 enum class TrapReason : uint32_t {
   Trap,                // trap instruction: CUDA_ERROR_LAUNCH_FAILED
@@ -95,6 +96,9 @@ struct RuntimeCalls {
   // Runs for each lane of mask the function without arguments whose address (layout.h) is addresses[lane], in code of
   // its own that is made when it is called first. Ends the launch where an address is no such function's.
   void (*callApart)(BlockState*, uint32_t warp, uint32_t mask, const uint64_t* addresses, uint32_t line);
+  // How compiled code reads the texture of that handle by itself (texture_abi.h), for as long as the launch runs; of
+  // kind 0 where it does not, and for what is no texture. Does not switch.
+  const TextureRows* (*textureRows)(BlockState*, uint64_t handle);
 };
 
 // One a launch, shared by all workers, constant while it runs.
@@ -169,6 +173,7 @@ struct KernelTraits {
   bool allocates = false;         // has alloca: takes up to KernelLaunch::stackPerThread a lane of its stack
   bool recurses = false;          // and keeps there what functions need that call themselves
   bool atomics = false;           // on memory that other blocks see: threads of the machine may get in each other's way
+  bool samples = false;           // textures that it is given: there may be code for their kind (texture_abi.h)
   bool callsApart = false;        // functions in code of their own (RuntimeCalls::callApart), of which nothing is known
 };
 

@@ -67,6 +67,7 @@ std::vector<uint8_t> encode(const KernelBlob& blob) {
   traits.allocates = blob.traits.allocates;
   traits.recurses = blob.traits.recurses;
   traits.atomics = blob.traits.atomics;
+  traits.samples = blob.traits.samples;
   traits.callsApart = blob.traits.callsApart;
   std::memcpy(at, &traits, sizeof traits);
   at += sizeof traits;

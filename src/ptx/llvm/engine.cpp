@@ -66,6 +66,7 @@ struct Request {
   bool mayBeQuick = false, inBackground = false, onlyTried = false, quickAnyway = false;
   bool counts = false, describes = false;
   uint32_t lanes = 0;
+  TextureHints textures{};
 };
 
 // One compile, shared by the caller and the compiling thread: the latter may never finish.
@@ -191,6 +192,8 @@ EmitOptions optionsOf(const Request& request) {
   if (request.mayBeQuick) options.leanBeyond = kWorthWaitingFor;
   if (request.quickAnyway) options.leanBeyond = 0;
   options.exactApproximations = request.exactApproximations;
+  options.textures = request.textures;
+  options.permutesBytes = options.avx512 && has("avx512vbmi");
   return options;
 }
 
@@ -244,7 +247,8 @@ std::string dumpPrefixOf(const Request& request, const EmitOptions& options) {
           : options.checksAccesses ? ".checked"
                                    : "") +
          (options.testsReach ? ".reach" : "") + (request.counts ? ".counts" : "") +
-         (request.describes ? ".described" : "") + ".w" + std::to_string(options.lanes);
+         (request.textures[0].kind ? ".textures" : "") + (request.describes ? ".described" : "") + ".w" +
+         std::to_string(options.lanes);
 }
 
 // With few copies of functions where a launch waits, and if that can be.
@@ -444,6 +448,7 @@ Request requestOf(const CompileRequest& in) {
   request.counts = in.flags & kCounts;
   request.describes = in.flags & kDescribes;
   request.lanes = in.lanesPerVector;
+  request.textures = in.textures;
   return request;
 }
 

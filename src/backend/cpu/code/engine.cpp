@@ -164,6 +164,8 @@ KernelCache::Key keyOf(const Request& request, bool quick) {
   hasher.add(request.variant.fullWarps);
   hasher.add(request.variant.testsParameters);
   hasher.add(uint64_t{reachFlag(request.variant)});
+  for (const ptx::TextureHint& hint : request.variant.textures)
+    if (hint.kind) hasher.add(uint64_t{hint.parameter} << 16 | hint.kind);
   hasher.add(quick);
   hasher.add(approximatesExactly());
   if (const uint32_t extras = extraFlags()) hasher.add(uint64_t{extras});
@@ -197,6 +199,7 @@ Result<Made> compile(const Request& request, Effort effort) {
   wanted.fullWarps = request.variant.fullWarps;
   wanted.flags = (request.variant.testsParameters ? ptx::kTestsParameters : 0) | reachFlag(request.variant) |
                  (approximatesExactly() ? ptx::kApproximatesExactly : 0) | extraFlags() | flagsFor(effort);
+  wanted.textures = request.variant.textures;
   wanted.cpu = hostCpu().name.c_str();
   wanted.features = hostCpu().features.c_str();
   wanted.dumpDirectory = settings().dump.empty() ? nullptr : settings().dump.c_str();

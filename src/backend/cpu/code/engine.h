@@ -19,6 +19,7 @@ struct CodeVariant {
   bool fullWarps = false;        // threads per block is a multiple of 32
   bool testsParameters = false;  // also for pointers that are not aligned as the kernel uses them
   bool testsReach = false;       // also where the device does not reach all memory
+  ptx::TextureHints textures{};  // that it is fast for; none: of any kind
 };
 
 namespace engine {

@@ -128,6 +128,20 @@ static bool namesOwnMemory(const std::byte* parameters, uint32_t bytes) {
   return false;
 }
 
+// Which textures are among the parameters, and how they are read. A number that is one by chance does no harm.
+static ptx::TextureHints texturesAmong(const std::byte* parameters, uint32_t bytes) {
+  ptx::TextureHints hints{};
+  size_t count = 0;
+  for (uint32_t at = 0; at + sizeof(uint64_t) <= bytes && count < hints.size(); at += sizeof(uint64_t)) {
+    uint64_t word;
+    std::memcpy(&word, parameters + at, sizeof word);
+    const textures::Texture* const texture = word ? textures::find(word, textures::removals()) : nullptr;
+    if (texture && texture->rows.kind)
+      hints[count++] = {static_cast<uint16_t>(at), static_cast<uint16_t>(texture->rows.kind)};
+  }
+  return hints;
+}
+
 Result<CpuKernel::Ready> PtxKernel::ready(const LaunchShape& shape, const std::byte* parameters) {
   CodeVariant variant = variantOf(shape);
   VG_TRY(const LoadedKernel* code, program_.variant(variant));
@@ -141,6 +155,11 @@ Result<CpuKernel::Ready> PtxKernel::ready(const LaunchShape& shape, const std::b
   }
   if (code->asksForBetter() && !interleaving::on()) [[unlikely]]
     program_.upgradeLater(variant);
+  if (code->traits.samples && !code->interpreted && !interleaving::on()) {
+    variant.textures = texturesAmong(parameters, program_.parameterBytes());
+    const LoadedKernel* const special = variant.textures[0].kind ? program_.forTextures(variant) : nullptr;
+    if (special && special->trusts(parameters)) code = special;
+  }
   globalsOnce_.call([this] {
     globals_.clear();
     for (const uint32_t index : program_.facts().globals) globals_.push_back(family_.addresses[index]);

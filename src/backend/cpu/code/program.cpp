@@ -164,6 +164,30 @@ const LoadedKernel* ProgramKernel::readyVariant(const CodeVariant& wanted) const
   return variants_[indexOf(wanted)].ready.load(std::memory_order_acquire);
 }
 
+ProgramKernel::Variant& ProgramKernel::variantFor(const CodeVariant& wanted) {
+  if (!wanted.textures[0].kind) return variants_[indexOf(wanted)];
+  const MutexLock lock(texturesMutex_);
+  return textures_[{indexOf(wanted), wanted.textures}];
+}
+
+const LoadedKernel* ProgramKernel::forTextures(const CodeVariant& wanted) {
+  constexpr uint32_t kWorthIt = 1;  // launches before
+  constexpr size_t kMost = 16;      // kinds of textures that a kernel has code for
+  {
+    const MutexLock lock(texturesMutex_);
+    if (textures_.size() >= kMost && !textures_.count({indexOf(wanted), wanted.textures})) return nullptr;
+  }
+  Variant& variant = variantFor(wanted);
+  if (const LoadedKernel* ready = variant.ready.load(std::memory_order_acquire)) [[likely]]
+    return ready;
+  if (way() == Way::Optimize) {
+    auto made = madeOnce(variant, [&] { return makeNative(requestFor(wanted)); });
+    return made.ok() ? *made : nullptr;
+  }
+  if (variant.asked.fetch_add(1, std::memory_order_relaxed) == kWorthIt) upgradeLater(wanted);
+  return nullptr;
+}
+
 template <class Make>
 Result<const LoadedKernel*> ProgramKernel::madeOnce(Variant& variant, Make make) {
   if (const LoadedKernel* ready = variant.ready.load(std::memory_order_acquire)) [[likely]]
@@ -198,11 +222,14 @@ Result<ProgramKernel::Code> ProgramKernel::makeGood(const engine::Request& reque
 void ProgramKernel::upgrade(const CodeVariant& wanted) {
   auto made = makeGood(requestFor(wanted));
   if (!made.ok()) return;  // the log says why; quick code goes on
-  Variant& variant = variants_[indexOf(wanted)];
+  Variant& variant = variantFor(wanted);
   const MutexLock lock(variant.mutex);
   variant.better = std::move(made).value();
   variant.ready.store(variant.better.get(), std::memory_order_release);
-  VG_LOG(Info, "kernel %s has good code in place of quick code", function().name.c_str());
+  VG_LOG(Info,
+         wanted.textures[0].kind ? "kernel %s has code for its textures"
+                                 : "kernel %s has good code in place of quick code",
+         function().name.c_str());
 }
 
 FunctionMaker::Made ProgramKernel::makeFunction(const CodeVariant& wanted, uint32_t function) {

@@ -61,6 +61,9 @@ class ProgramKernel final : public upgrades::Upgradable, FunctionMaker {
   Result<const LoadedKernel*> variant(const CodeVariant& wanted);
   // The same as variant() if it is there already; else null.
   const LoadedKernel* readyVariant(const CodeVariant& wanted) const;
+  // Code that is fast for the variant's textures, if it is there: it is made in the background for a kernel that is
+  // launched with such ones again, or at once where launches wait for good code.
+  const LoadedKernel* forTextures(const CodeVariant& wanted);
   void upgrade(const CodeVariant& variant) override;
   // Has that done in the background.
   void upgradeLater(const CodeVariant& variant);
@@ -72,11 +75,13 @@ class ProgramKernel final : public upgrades::Upgradable, FunctionMaker {
     // As it was made first, and what took its place; both stay, since launches may still run the first.
     std::unique_ptr<const LoadedKernel> kernel VG_GUARDED_BY(mutex), better VG_GUARDED_BY(mutex);
     CUresult failure VG_GUARDED_BY(mutex) = CUDA_SUCCESS;  // what trying again would meet again
+    std::atomic<uint32_t> asked{0};                        // how often, of code for textures
   };
   static unsigned indexOf(const CodeVariant& v) {
     return static_cast<unsigned>(v.shape) * 8 + v.testsReach * 4u + v.fullWarps * 2u + v.testsParameters;
   }
   using Code = std::unique_ptr<const LoadedKernel>;
+  Variant& variantFor(const CodeVariant& wanted);
   template <class Make>
   Result<const LoadedKernel*> madeOnce(Variant& variant, Make make);
   Result<Code> make(const CodeVariant& wanted);
@@ -100,6 +105,8 @@ class ProgramKernel final : public upgrades::Upgradable, FunctionMaker {
   Once checksOnce_;
   std::unique_ptr<check::CompiledKernel> checks_;  // by checksOnce_
   std::array<Variant, 8 * ptx::kBlockShapes> variants_;
+  Mutex texturesMutex_;
+  std::map<std::pair<unsigned, ptx::TextureHints>, Variant> textures_ VG_GUARDED_BY(texturesMutex_);
   Mutex apartMutex_;
   std::map<unsigned, std::shared_ptr<ApartFunctions>> apart_ VG_GUARDED_BY(apartMutex_);  // by variant
 };

@@ -420,6 +420,7 @@ static constinit ptx::ReachCalls reachCalls = {
             .pause = pause,
             .fusedMultiplyAdd = fusedMultiplyAdd,
             .callApart = callApart,
+            .textureRows = textureRows,
         },
     .window = 0,
     .windowBytes = 0,

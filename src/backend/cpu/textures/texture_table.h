@@ -8,13 +8,19 @@
 
 #include "arrays/row_sampler.h"
 #include "arrays/texture.h"
+#include "ptx/abi/texture_abi.h"
 
 namespace vg::backend::cpu::textures {
 
+// A texture of one or two axes as compiled code reads it.
+ptx::TextureRows rowsOf(const arrays::RowPlan& plan);
+
 struct Texture {
-  Texture(const arrays::TextureView& seen, void* whose) : view(seen), plan(arrays::planOf(seen)), owner(whose) {}
+  Texture(const arrays::TextureView& seen, void* whose)
+      : view(seen), plan(arrays::planOf(seen)), rows(rowsOf(plan)), owner(whose) {}
   const arrays::TextureView view;
   const arrays::RowPlan plan;
+  const ptx::TextureRows rows;
   void* const owner;
   std::atomic<uint64_t> removed{0};  // what removals() was from then on; 0: it lives
 };

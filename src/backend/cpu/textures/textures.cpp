@@ -301,6 +301,12 @@ uint32_t lanesWithoutSample(const TextureForm& form, uint32_t mask, const uint64
 
 }  // namespace
 
+const ptx::TextureRows* textureRows(ptx::BlockState* block, uint64_t handle) {
+  static constexpr ptx::TextureRows kNone;
+  const textures::Texture* const texture = handle ? textures::find(handle, removalsOf(block)) : nullptr;
+  return texture ? &texture->rows : &kNone;
+}
+
 void accessTexture(ptx::BlockState* block, uint32_t warp, uint32_t mask, uint64_t word, uint32_t line,
                    uint64_t* lanes) {
   const TextureForm form = ptx::formOf(word);

@@ -3,6 +3,7 @@
 
 #include <llvm/IR/IntrinsicsX86.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "ptx/llvm/compute/half_types.h"
@@ -93,7 +94,7 @@ llvm::Value* Conversions::convert(const Instruction& i, Value* v, Type to, Type 
   }
   if (!fromFloat) return integerToFloat(i, b_.asInteger(v, ptx::bitsOf(from)), to, from);
   Value* const x = sourceAsFloat(ast, v, to, from);
-  if (!toFloat) return floatToInteger(roundToIntegral(x, roundingOf(ast)), to, from);
+  if (!toFloat) return floatToInteger(x, roundingOf(ast), to, from);
   return floatToFloat(ast, roundsToIntegral(ast) ? roundToIntegral(x, roundingOf(ast)) : x, to);
 }
 
@@ -351,12 +352,29 @@ llvm::Value* Conversions::roundToIntegral(Value* x, int mode) {
   }
 }
 
+// Saturates, NaN gives zero. LLVM would convert the lanes of a vector one by one.
+llvm::Value* Conversions::saturatedVector(Value* x, uint32_t bits, bool isSigned) {
+  LType *const real = x->getType()->getScalarType(), *const target = b_.integerType(bits);
+  LType* const wide = b_.like(x, b_.integerType(std::max(bits, 32u)));
+  const double beyond = std::ldexp(1.0, static_cast<int>(bits - isSigned));
+  Value *const end = b_.real(x, real, beyond), *const least = b_.real(x, real, isSigned ? -beyond : 0);
+  Value* const large = b_.CreateFCmpOGE(x, end);
+  Value* inside = b_.CreateSelect(b_.CreateFCmpOLT(x, end), x, b_.real(x, real, 0));
+  inside = b_.CreateSelect(b_.CreateFCmpOGT(inside, least), inside, least);
+  Value* const whole = isSigned || bits < 32 ? b_.CreateFPToSI(inside, wide) : b_.CreateFPToUI(inside, wide);
+  Value* const out = b_.CreateTrunc(whole, b_.like(x, target));
+  return b_.CreateSelect(large, b_.number(out, target, ~uint64_t{0} >> (64 - bits + isSigned)), out);
+}
+
 // Saturates. NaN gives zero, or where 64 bits are involved the top bit.
-llvm::Value* Conversions::floatToInteger(Value* x, Type to, Type from) {
+llvm::Value* Conversions::floatToInteger(Value* x, int mode, Type to, Type from) {
   const uint32_t bits = ptx::bitsOf(to);
   LType* const target = b_.like(x, b_.integerType(bits));
-  Value* const out =
-      b_.callIntrinsic(isSigned(to) ? Intrinsic::fptosi_sat : Intrinsic::fptoui_sat, {target, x->getType()}, {x});
+  const bool isVector = x->getType()->isVectorTy();
+  if (mode != Zero || !isVector) x = roundToIntegral(x, mode);
+  Value* const out = isVector ? saturatedVector(x, bits, isSigned(to))
+                              : b_.callIntrinsic(isSigned(to) ? Intrinsic::fptosi_sat : Intrinsic::fptoui_sat,
+                                                 {target, x->getType()}, {x});
   if (bits != 64 && from != Type::F64) return out;
   return b_.CreateSelect(b_.CreateFCmpUNO(x, x), b_.number(out, b_.integerType(bits), uint64_t{1} << (bits - 1)), out);
 }

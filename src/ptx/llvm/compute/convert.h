@@ -26,7 +26,8 @@ class Conversions : public EmitterPart {
   Value* roundedDoubleOf(const Instruction& i, Value* v, Type from);
   Value* singleOf(Value* v, Type from, int rounding);
   Value* singleOfWord(Value* v, bool isSignedType, int rounding);
-  Value* floatToInteger(Value* x, Type to, Type from);
+  Value* floatToInteger(Value* x, int mode, Type to, Type from);
+  Value* saturatedVector(Value* x, uint32_t bits, bool isSigned);
   Value* roundToIntegral(Value* x, int mode);
   Value* saturateInteger(Value* v, Type to, Type from);
   static bool isNarrowPair(Type type);

@@ -16,6 +16,7 @@ struct EmitOptions : ShapeOptions {
   bool fma = false;
   bool f16c = false;
   bool fullWarps = false;
+  bool permutesBytes = false;        // AVX-512 VBMI
   bool exactApproximations = true;   // of f32, to the bit
   bool trustsParameters = true;      // pointers that the kernel is given are aligned as it uses them
   bool testsReach = false;           // what addresses lead to (analysis/reach.h)
@@ -24,6 +25,7 @@ struct EmitOptions : ShapeOptions {
   bool tellsAccesses = false;        // ... and tells of every one
   bool tellsMeetings = false;        // of lanes and warps (meeting_checks.h)
   uint64_t leanBeyond = UINT64_MAX;  // so much work (plannedWork), fewer copies have to do: a launch waits
+  TextureHints textures{};           // that a launch is likely to be given
   std::string cpu, features;
 };
 

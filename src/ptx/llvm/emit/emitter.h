@@ -73,7 +73,8 @@ class Emitter {
   Barriers barriers_{emission_, runner_, masks_, values_, predicates_, suspensions_, held_};
   Syscalls syscalls_{emission_, runner_, masks_, values_, predicates_};
   AsyncOperations async_{emission_, runner_, masks_, values_, predicates_};
-  Textures textures_{emission_, runner_, masks_, values_, predicates_};
+  RowTextures rowTextures_{emission_, runner_, masks_, values_};
+  Textures textures_{emission_, runner_, masks_, values_, predicates_, rowTextures_};
   Matrices matrices_{emission_, runner_, masks_, values_, predicates_, addresses_};
   LaneCounts counts_{emission_, runner_, masks_, predicates_};
   MeetingChecks meetings_{emission_, runner_, masks_, values_};

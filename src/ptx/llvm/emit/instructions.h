@@ -17,7 +17,7 @@
 #include "ptx/llvm/opcodes/stack.h"
 #include "ptx/llvm/opcodes/store.h"
 #include "ptx/llvm/opcodes/syscall.h"
-#include "ptx/llvm/opcodes/texture.h"
+#include "ptx/llvm/textures/texture.h"
 
 namespace vg::ptx::gen {
 
