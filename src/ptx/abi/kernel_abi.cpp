@@ -3,6 +3,7 @@
 namespace vg::ptx {
 
 BlockShape blockShapeOf(uint32_t x, uint32_t y, uint32_t z) {
+  if (y == 1 && z == 1 && x <= kWarpSize) return x <= kWarpSize / 2 ? BlockShape::HalfWarp : BlockShape::LoneWarp;
   if (x % kWarpSize == 0) return BlockShape::RowsOf32;
   if (y == 1 && z == 1) return BlockShape::Line;
   const bool wholeRows = x * y % kWarpSize == 0;

@@ -193,7 +193,7 @@ inline uint32_t localLaneStride(uint32_t localSize) {
 // Which blocks a variant of the native code is valid for.
 enum class BlockShape : uint32_t {
   RowsOf32,  // blockDim.x is a multiple of 32: a warp is 32 consecutive x of one row
-  Line,      // blockDim.y and .z are 1: a warp is up to 32 consecutive x
+  Line,      // blockDim.y and .z are 1: a warp is up to 32 consecutive x; none of those at the end
   Other,
   RowsOf16,  // blockDim.x is 16 and y even: a warp is two whole rows of one plane
   RowsOf8,   // blockDim.x is 8 and y a multiple of 4: a warp is four
@@ -201,8 +201,11 @@ enum class BlockShape : uint32_t {
   PartsOf16,
   PartsOf8,
   PartsOf4,
+  // A line of at most 16 threads, and of at most 32: the block is one warp, which waits for no other.
+  HalfWarp,
+  LoneWarp,
 };
-inline constexpr uint32_t kBlockShapes = 8;
+inline constexpr uint32_t kBlockShapes = 10;
 BlockShape blockShapeOf(uint32_t x, uint32_t y, uint32_t z);
 
 }  // namespace vg::ptx

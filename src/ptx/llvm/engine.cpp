@@ -45,6 +45,7 @@
 #include "ptx/llvm/object/compile_heap.h"
 #include "ptx/llvm/object/object_linker.h"
 #include "ptx/llvm/object/target_machines.h"
+#include "ptx/text/opcodes.h"
 #include "ptx/text/parser.h"
 
 namespace vg::ptx::gen {
@@ -178,8 +179,11 @@ EmitOptions optionsOf(const Request& request) {
   options.lanes = options.avx512 ? 16 : options.avx2 ? 8 : 4;
   if (request.lanes == 4 || request.lanes == 8 || request.lanes == 16) options.lanes = request.lanes;
   if (options.lanes < 8) options.avx512 = false;  // its masks and gathers start at eight lanes
-  options.rowsOf32 = request.shape == BlockShape::RowsOf32;
-  options.line = request.shape == BlockShape::Line;
+  const bool isHalf = request.shape == BlockShape::HalfWarp;
+  options.loneWarp = isHalf || request.shape == BlockShape::LoneWarp;
+  options.mostLanes = isHalf ? kWarpSize / 2 : kWarpSize;
+  options.rowsOf32 = request.shape == BlockShape::RowsOf32 || (options.loneWarp && request.fullWarps);
+  options.line = request.shape == BlockShape::Line || (options.loneWarp && !request.fullWarps);
   options.wholeRows = request.shape == BlockShape::RowsOf16 || request.shape == BlockShape::RowsOf8;
   options.rowLanes = rowLanesOf(request.shape);
   options.fullWarps = request.fullWarps;
@@ -242,6 +246,9 @@ std::string dumpPrefixOf(const Request& request, const EmitOptions& options) {
           : options.line     ? ".line"
           : options.rowLanes ? (options.wholeRows ? ".rows" : ".parts") + std::to_string(options.rowLanes)
                              : ".other") +
+         (!options.loneWarp               ? ""
+          : options.mostLanes < kWarpSize ? ".half"
+                                          : ".lone") +
          (options.fullWarps ? ".full" : ".partial") + (options.trustsParameters ? "" : ".tested") +
          (options.tellsAccesses    ? ".told"
           : options.checksAccesses ? ".checked"
@@ -290,6 +297,25 @@ uint32_t rootOf(const Module& module, const Request& request, uint32_t entry) {
   return root < module.functions.size() && !module.functions[root].isDeclaration ? root : kNone;
 }
 
+// Of a warp that is a block by itself: it waits for nobody at barriers to which all its lanes come that are left. They
+// stay where lanes come to any one in groups, since those meet at others.
+void dropBarriers(Program& program) {
+  const auto isBarrier = [&](uint32_t number) { return isBlockBarrier(*program.instructions[number].ast); };
+  const auto isPlain = [&](uint32_t number) {
+    const Instruction& i = program.instructions[number];
+    return i.guard == kNone && i.sources.size() <= 1 && !i.ast->has(Mod::Arrive) && !i.ast->has(Mod::Red) &&
+           !i.ast->has(Mod::Cluster);
+  };
+  for (const Block& block : program.blocks)
+    for (const uint32_t number : block.instructions)
+      if (isBarrier(number) && (block.component != kNone || block.takesTurns || !isPlain(number))) return;
+  for (Block& block : program.blocks)
+    std::erase_if(block.instructions, [&](uint32_t number) {
+      if (isBarrier(number)) program.instructions[number].block = kNone;  // it stands nowhere
+      return isBarrier(number);
+    });
+}
+
 // The kernel, or the function `root` of it, in the code generator's own form, with all that is found out before code is
 // made of it.
 Program analyse(const Module& module, uint32_t entry, uint32_t root, const EmitOptions& options, bool waits) {
@@ -306,8 +332,13 @@ Program analyse(const Module& module, uint32_t entry, uint32_t root, const EmitO
     held.merge(groupMeetings(program));
     program = analysed({true, &held, &parted});  // they take turns up to where all meet, which then begins a block
   }
-  keepWarpsAbreast(program);
-  waitForLateWriters(program);
+  const bool isAlone = options.loneWarp && root == entry && !program.callsApart;
+  if (isAlone && !options.checksAccesses && !options.tellsMeetings) {
+    dropBarriers(program);
+  } else {
+    keepWarpsAbreast(program);
+    waitForLateWriters(program);
+  }
   return program;
 }
 

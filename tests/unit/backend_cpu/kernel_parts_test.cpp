@@ -210,7 +210,11 @@ TEST(Engine, KeysTellTextsEntriesAndVariantsApart) {
 TEST(Engine, BlocksAreOfRowsOrOfPartsOfRows) {
   using ptx::BlockShape;
   EXPECT_EQ(ptx::blockShapeOf(64, 3, 1), BlockShape::RowsOf32);
-  EXPECT_EQ(ptx::blockShapeOf(16, 1, 1), BlockShape::Line);
+  EXPECT_EQ(ptx::blockShapeOf(16, 1, 1), BlockShape::HalfWarp);
+  EXPECT_EQ(ptx::blockShapeOf(1, 1, 1), BlockShape::HalfWarp);
+  EXPECT_EQ(ptx::blockShapeOf(17, 1, 1), BlockShape::LoneWarp);
+  EXPECT_EQ(ptx::blockShapeOf(32, 1, 1), BlockShape::LoneWarp);
+  EXPECT_EQ(ptx::blockShapeOf(32, 2, 1), BlockShape::RowsOf32);
   EXPECT_EQ(ptx::blockShapeOf(48, 1, 1), BlockShape::Line);
   EXPECT_EQ(ptx::blockShapeOf(16, 16, 1), BlockShape::RowsOf16);
   EXPECT_EQ(ptx::blockShapeOf(16, 2, 3), BlockShape::RowsOf16);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "ptx/llvm/ir/control_flow.h"
+#include "ptx/llvm/ir/ptx_facts.h"
 #include "ptx/text/opcodes.h"
 
 namespace vg::ptx::gen {
@@ -38,7 +39,7 @@ class Analysis {
   bool run() {
     if (settle(); endsEarly_) return false;
     return std::all_of(program_.instructions.begin(), program_.instructions.end(), [&](const Instruction& i) {
-      return !isBlockBarrier(*i.ast) || (!conditional_[i.block] && (i.guard == kNone || alike_[i.guard]));
+      return !isBarrierOfBlock(i) || (!conditional_[i.block] && (i.guard == kNone || alike_[i.guard]));
     });
   }
 
@@ -63,7 +64,7 @@ class Analysis {
       work.push_back(b);
     };
     for (const Instruction& i : program_.instructions)
-      if (isBlockBarrier(*i.ast)) reach(i.block);
+      if (isBarrierOfBlock(i)) reach(i.block);
     while (!work.empty()) {
       const BlockId at = work.back();
       work.pop_back();

@@ -16,6 +16,8 @@ struct EmitOptions : ShapeOptions {
   bool fma = false;
   bool f16c = false;
   bool fullWarps = false;
+  bool loneWarp = false;             // a block is one warp
+  uint32_t mostLanes = kWarpSize;    // that a warp has: of those from there on none is there
   bool permutesBytes = false;        // AVX-512 VBMI
   bool exactApproximations = true;   // of f32, to the bit
   bool trustsParameters = true;      // pointers that the kernel is given are aligned as it uses them

@@ -84,7 +84,10 @@ void Emitter::emitWayIn() {
   }
   llvm::Value* const threads = runner_.launchField(offsetof(KernelLaunch, threadsPerBlock), b_.getInt32Ty());
   llvm::Value* const rest = b_.CreateSub(threads, b_.CreateShl(runner_.warp, 5));
-  masks_.setLive(masks_.lanesBelow(rest));
+  Mask live = masks_.lanesBelow(rest);
+  for (uint32_t c = (emission_.options.mostLanes + emission_.w - 1) / emission_.w; c < emission_.k; ++c)
+    live.chunks[c] = llvm::Constant::getNullValue(live.chunks[c]->getType());
+  masks_.setLive(live);
   if (plan_.onlyPart()) {
     b_.CreateBr(edges_.copy({Part, false, 0}));
     return;

@@ -34,7 +34,7 @@ size_t partings(const Program& program, const Component& component) {
 // --- Which copies exist ------------------------------------------------------------------------------------------
 
 void CopyPlan::planAll() {
-  onlyPart_ = program_.instructions.size() > kTwoVersionsLimit;
+  onlyPart_ = program_.instructions.size() > kTwoVersionsLimit || options_.mostLanes < kWarpSize;
   for (const Component& component : program_.components)
     duplicated_.push_back(component.weight <= kDuplicateLimit && partings(program_, component) <= kPartingsLimit &&
                           !atomicsPrevail(component) && !component.takesTurns);
@@ -196,7 +196,7 @@ bool CopyPlan::waitsInOneCopy() const {
   std::vector<uint32_t> copies(program_.blocks.size(), 0);
   for (const auto& [key, planned] : planned_) ++copies[key.block];
   return llvm::all_of(program_.instructions,
-                      [&](const Instruction& i) { return !isBlockBarrier(*i.ast) || copies[i.block] < 2; });
+                      [&](const Instruction& i) { return !isBarrierOfBlock(i) || copies[i.block] < 2; });
 }
 
 // Whether running a block with an empty mask could do harm or cost more than the test.
@@ -210,11 +210,11 @@ bool CopyPlan::needsLaneTest(BlockId b) const {
     const Instruction& i = program_.instructions[n];
     if (needsExactMask(*i.ast)) return true;
     const bool memory = i.ast->op == Op::Ld || i.ast->op == Op::St || i.ast->op == Op::Ldu;
-    if (memory && i.sources[0] != kNone && !program_.values[i.sources[0]].shape.varying()) {
-      const Shape s = program_.values[i.sources[0]].shape;
-      if (s.uniform() || !options_.avx512) return true;
-    }
-    if (memory && !options_.avx512) return true;
+    if (!memory) continue;
+    const bool isKnown = i.sources[0] != kNone;
+    // Gathers and scatters take as long for no lane as for all.
+    if (!options_.avx512 || (isKnown && program_.values[i.sources[0]].shape.varying())) return true;
+    if (isKnown && program_.values[i.sources[0]].shape.uniform()) return true;
   }
   return false;
 }

@@ -312,7 +312,7 @@ void Frame::indexParts() {
 bool Frame::nothingDone(const Block& block, BlockId id) const {
   for (uint32_t n : llvm::reverse(block.instructions)) {
     const Instruction& i = program_.instructions[n];
-    if (isBlockBarrier(*i.ast)) return true;
+    if (isBarrierOfBlock(i)) return true;
     const bool readsParameter = i.ast->op == Op::Ld && !teller_.accessesMemory(i);
     if (!ptx::rowOf(i.ast->op).has(Trait::Pure) && !readsParameter) return false;
   }

@@ -17,8 +17,10 @@ void Suspensions::plan() { suspends_ = suspendsOnly(); }
 
 bool Suspensions::mayWait() const {
   if (emission_.traits.polls || emission_.apart()) return true;
-  for (const Instruction& i : program_.instructions)
-    if (isBlockBarrier(*i.ast) || ptx::rowOf(i.ast->op).has(Trait::Yields)) return true;
+  for (const Instruction& i : program_.instructions) {
+    if (isBarrierOfBlock(i)) return true;
+    if (ptx::rowOf(i.ast->op).has(Trait::Yields)) return true;
+  }
   return false;
 }
 
@@ -31,7 +33,7 @@ bool Suspensions::suspendsOnly() const {
   std::optional<uint64_t> barrier;
   for (const Instruction& i : program_.instructions) {
     if (ptx::rowOf(i.ast->op).has(Trait::Yields)) return false;
-    if (!isBlockBarrier(*i.ast) || isPause(i)) continue;
+    if (!isBarrierOfBlock(i) || isPause(i)) continue;
     if (i.ast->has(Mod::Arrive) || i.ast->has(Mod::Red) || i.ast->has(Mod::Cluster) || i.sources.size() > 1)
       return false;
     const PtxValue* const id = i.sources.empty() ? nullptr : &program_.values[i.sources[0]];

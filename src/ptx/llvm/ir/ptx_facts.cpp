@@ -80,6 +80,8 @@ bool readsSharedState(const ptx::Instruction& i) {
          (i.has(Mod::Volatile) || i.has(Mod::Relaxed) || i.has(Mod::Acquire) || i.has(Mod::Mmio) || i.has(Mod::Cv));
 }
 
+bool isBarrierOfBlock(const Instruction& i) { return isBlockBarrier(*i.ast) && i.block != kNone; }
+
 bool isPause(const Instruction& i) { return i.ast->op == Op::Bar && i.functionIndex == kNone; }
 
 bool isHold(const ptx::Instruction& i) { return i.op == Op::Barrier && i.has(Mod::Warp); }

@@ -29,6 +29,8 @@ uint32_t accessBytes(const ptx::Instruction& i);
 // Addresses that come out of memory are scattered as a rule, and those in lanes' own stacks are always; others are
 // often consecutive in a way that the analysis cannot see.
 bool isScattered(const Program& program, ValueId address, int depth = 0);
+// A barrier of a block, unless it was taken out.
+bool isBarrierOfBlock(const Instruction& i);
 // A pause that insertPauses has put in: a barrier that waits for nothing.
 bool isPause(const Instruction& i);
 // Whether all lanes of the warp, or of the block, meet at an instruction of `function` before any goes on: barriers,

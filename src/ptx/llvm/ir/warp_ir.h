@@ -91,7 +91,7 @@ struct Instruction {
   const ptx::Instruction* ast = nullptr;
   const ptx::Function* function = nullptr;  // whose operands and registers `ast` names
   uint32_t functionIndex = 0;
-  BlockId block = 0;
+  BlockId block = 0;                  // kNone: it was taken out
   std::vector<ValueId> sources;       // operands after the destinations, vectors flattened, addresses as their base
   std::vector<int64_t> offsets;       // per source: byte offset of an address operand
   std::vector<uint8_t> operandFirst;  // per AST operand after the destinations: index of its first source
