@@ -81,11 +81,30 @@ uint64_t extended(Type type, uint64_t value) {
   return isSigned(type) ? static_cast<uint64_t>(signExtend(value, bitsOf(type))) : value;
 }
 
+// Lanes from the last to the first where others may be storing (operations/store_order.h).
+template <class Visit>
+void eachLaneLoading(uint32_t mask, bool shared, Visit visit) {
+  if (!shared) return eachLane(mask, visit);
+  for (uint32_t lane = kWarpSize; lane-- != 0;)
+    if (mask >> lane & 1) visit(lane);
+}
+
+// Whether places go upwards by lane, so that no two lanes store to one.
+bool goUpwards(std::byte* const (&places)[kWarpSize], uint32_t mask, uint32_t bytes) {
+  const std::byte* end = nullptr;
+  bool upwards = true;
+  eachLane(mask, [&](uint32_t lane) {
+    upwards &= places[lane] >= end;
+    end = places[lane] + bytes;
+  });
+  return upwards;
+}
+
 void load(Warp& w, const Step& s, uint32_t mask) {
   const uint32_t bytes = s.number, width = s.i->vectorWidth;
   const int order = s.i->has(Mod::Acquire) || s.i->has(Mod::Volatile) ? __ATOMIC_ACQUIRE : __ATOMIC_RELAXED;
   w.polled |= s.polls;
-  eachLane(mask, [&](uint32_t lane) {
+  eachLaneLoading(mask, order == __ATOMIC_ACQUIRE && !w.watched, [&](uint32_t lane) {
     const std::byte* at = w.address(lane, s, s.sources[0], uint64_t{bytes} * width, s.space);
     if (width == 1) return w.write(lane, s.targets[0], extended(s.i->type(), loadBits(at, bytes, order)));
     std::byte vector[kMostVectorBytes];
@@ -116,6 +135,7 @@ void store(Warp& w, const Step& s, uint32_t mask) {
     places[lane] = w.address(lane, s, s.sources[0], uint64_t{bytes} * width, s.space);
     if (w.watched) storeLane(lane);
   });
+  if (goUpwards(places, mask, bytes * width)) return eachLane(mask, storeLane);
   inStoreOrder(bytes * width, 1, [&](uint32_t lane) {
     if (mask >> lane & 1) storeLane(lane);
   });

@@ -2,6 +2,10 @@
 // takes 128 bytes at a time, that is 32 lanes of up to 4 bytes, 16 of 8 or 8 of 16. Of the lanes that go together the
 // lowest one's value stays, and those that go later overwrite it (asked of an H200). Programs count on it unknowingly:
 // after a reduction by shuffles only lane 0 has the sum, and all lanes store theirs.
+//
+// Lines of 128 bytes that a warp stores or loads are whole for others, and communication libraries count on that: the
+// last word of a line is a flag for the rest of it. So volatile stores side by side go upwards here, and such loads
+// downwards: who sees a line's last word as stored sees what is before it, too.
 #pragma once
 
 #include <algorithm>

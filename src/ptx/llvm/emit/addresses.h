@@ -35,6 +35,8 @@ class Addresses : public EmitterPart {
   Value* addressLane(const Address& a, Value* lane);  // i64
   LanePlaces placesOfLanes(const Address& a);
   Value* placeInRow(const Address& a, uint32_t lane, int64_t step, int64_t offset = 0);
+  // Of one access of the processor's: what is more is cut up, in an order of LLVM's.
+  uint32_t lanesAtOnce(uint32_t laneBytes) const { return std::clamp(w_ * 4 / laneBytes, 1u, w_); }
   uint32_t lanesInPiece(const Address& a) const { return a.rows.empty() ? w_ : std::min(w_, rowLanes_); }
   Chunks joinHalves(const Components& halves);
   Components splitHalves(ValueId wide);

@@ -11,7 +11,29 @@
 
 namespace vg::ptx::gen {
 
+// What others may be storing, from its end to its start (operations/store_order.h).
+Components Loads::loadDownwards(const Address& a, uint32_t bits, uint32_t count) {
+  const uint32_t laneBytes = bits / 8 * count, lanes = addresses_.lanesAtOnce(laneBytes);
+  auto* const type = llvm::FixedVectorType::get(b_.integerType(bits), lanes * count);
+  Components out(count);
+  for (Chunks& element : out) element.resize(k_);
+  for (uint32_t c = k_; c-- != 0;) {
+    Chunks pieces(w_ / lanes);
+    for (uint32_t p = w_ / lanes; p-- != 0;)
+      pieces[p] = b_.CreateAlignedLoad(type, addresses_.placeInRow(a, c * w_ + p * lanes, laneBytes),
+                                       llvm::Align(bits / 8), true);
+    Value* const loaded = b_.joined(pieces);
+    for (uint32_t n = 0; n < count; ++n) {
+      llvm::SmallVector<int, 16> order;
+      for (uint32_t l = 0; l < w_; ++l) order.push_back(static_cast<int>(l * count + n));
+      out[n][c] = count == 1 ? loaded : b_.CreateShuffleVector(loaded, order);
+    }
+  }
+  return out;
+}
+
 Components Loads::loadRow(const Address& a, uint32_t bits, uint32_t count, const Mask& mask, bool isVolatile) {
+  if (isVolatile && mask.full && a.rows.empty()) return loadDownwards(a, bits, count);
   Components out(count);
   const uint32_t bytes = bits / 8;
   const uint32_t piece = addresses_.lanesInPiece(a);
@@ -70,16 +92,17 @@ void Loads::loadSameInRow(const Instruction& i, const Address& a, const Mask& ma
   }
 }
 
-// Vectors that other threads may be writing, a lane at a time.
+// Vectors that other threads may be writing, a lane at a time, from the last to the first.
 Components Loads::loadWhole(const Address& a, uint32_t bits, uint32_t count, const Mask& mask) {
   Components out(count);
+  for (Chunks& chunks : out) chunks.resize(k_);
   const Chunks lanes = masks_.chunksOf(mask);
   auto* const element = llvm::FixedVectorType::get(b_.integerType(bits), count);
   auto* const row = llvm::FixedVectorType::get(b_.integerType(bits), w_);
-  for (uint32_t c = 0; c < k_; ++c) {
+  for (uint32_t c = k_; c-- != 0;) {
     Value* const safe = gathers_.orNowhere(addresses_.addressChunk(a, c), lanes[c]);
     llvm::SmallVector<Value*, 8> rows(count, llvm::PoisonValue::get(row));
-    for (uint32_t l = 0; l < w_; ++l) {
+    for (uint32_t l = w_; l-- != 0;) {
       Value* const loaded = b_.CreateBitCast(
           b_.CreateAlignedLoad(wholeType(b_, bits / 8 * count), b_.pointer(b_.CreateExtractElement(safe, l)),
                                llvm::Align(bits / 8), true),
@@ -87,7 +110,7 @@ Components Loads::loadWhole(const Address& a, uint32_t bits, uint32_t count, con
       for (uint32_t n = 0; n < count; ++n)
         rows[n] = b_.CreateInsertElement(rows[n], b_.CreateExtractElement(loaded, n), l);
     }
-    for (uint32_t n = 0; n < count; ++n) out[n].push_back(rows[n]);
+    for (uint32_t n = 0; n < count; ++n) out[n][c] = rows[n];
   }
   return out;
 }

@@ -47,8 +47,21 @@ llvm::SmallVector<uint32_t, 8> Stores::chunksInStoreOrder(uint32_t bytes) const 
   return order;
 }
 
+// What others may be loading, from its start to its end (operations/store_order.h).
+void Stores::storeUpwards(const Address& a, uint32_t bits, const Components& data) {
+  const uint32_t count = static_cast<uint32_t>(data.size()), laneBytes = bits / 8 * count;
+  const uint32_t lanes = addresses_.lanesAtOnce(laneBytes);
+  for (uint32_t c = 0; c < k_; ++c) {
+    Value* const elements = interleaved(data, c);
+    for (uint32_t first = 0; first < w_; first += lanes)
+      b_.CreateAlignedStore(lanes < w_ ? b_.slice(elements, first * count, lanes * count) : elements,
+                            addresses_.placeInRow(a, c * w_ + first, laneBytes), llvm::Align(bits / 8), true);
+  }
+}
+
 // All lanes' elements, side by side. Large results go past the caches where they make whole lines.
 void Stores::storeWholeRow(const Address& a, uint32_t bits, const Components& data, bool isVolatile) {
+  if (isVolatile && a.rows.empty()) return storeUpwards(a, bits, data);
   const uint32_t bytes = bits / 8, laneBytes = bytes * static_cast<uint32_t>(data.size());
   const llvm::SmallVector<uint32_t, 8> chunks = chunksInStoreOrder(laneBytes);
   const auto throughCaches = [&] {
@@ -142,11 +155,12 @@ void Stores::storeEach(const Address& a, uint32_t bits, const Components& data, 
               : gathers_.scatter(addresses_.addressChunk(a, c), data[0][c], bits, lanes[c]);
     return;
   }
+  if (isVolatile && data.size() > 1) return storeVolatile(a, bits, data, mask);
   storeByTurns(addresses_.placesOfLanes(a), bits, data, mask, isVolatile);
 }
 
 void Stores::storeByTurns(const LanePlaces& places, uint32_t bits, const Components& data, const Mask& mask,
-                          bool isVolatile) {
+                          bool isVolatile, uint32_t descending) {
   llvm::SmallVector<llvm::AllocaInst*, 8> what;
   for (uint32_t n = 0; n < data.size(); ++n) what.push_back(b_.spill(kFirstElement + n, data[n]));
   masks_.forEachLane(
@@ -157,7 +171,43 @@ void Stores::storeByTurns(const LanePlaces& places, uint32_t bits, const Compone
           elements.push_back(b_.CreateLoad(b_.integerType(bits), b_.laneAddress(element, lane, b_.integerType(bits))));
         storeVector(places(lane), elements, bits, isVolatile);
       },
-      lanesStoredTogether(bits / 8 * static_cast<uint32_t>(data.size())));
+      descending);
+}
+
+void Stores::storeByTurns(const LanePlaces& places, uint32_t bits, const Components& data, const Mask& mask,
+                          bool isVolatile) {
+  storeByTurns(places, bits, data, mask, isVolatile,
+               lanesStoredTogether(bits / 8 * static_cast<uint32_t>(data.size())));
+}
+
+// i1: whether the lanes that are there are side by side.
+llvm::Value* Stores::goUpwards(const Address& a, uint32_t laneBytes, const Mask& mask) {
+  const Chunks addresses = addresses_.addressChunks(a);
+  Value* const first = b_.CreateExtractElement(addresses[0], uint64_t{0});
+  Mask equal;
+  equal.full = false;
+  for (uint32_t c = 0; c < k_; ++c) {
+    Value* const expected = b_.CreateAdd(b_.CreateVectorSplat(w_, first), b_.iota(c, b_.getInt64Ty(), laneBytes));
+    Value* const same = b_.CreateICmpEQ(addresses[c], expected);
+    equal.chunks.push_back(mask.full ? same : b_.CreateOr(same, b_.CreateNot(mask.chunks[c])));
+  }
+  return b_.CreateFreeze(masks_.allLanes(equal));
+}
+
+// As storeUpwards() where lanes are side by side, however they come to be.
+void Stores::storeVolatile(const Address& a, uint32_t bits, const Components& data, const Mask& mask) {
+  const LanePlaces places = addresses_.placesOfLanes(a);
+  BB *const row = b_.newBlock("row"), *const each = b_.newBlock("each");
+  b_.CreateCondBr(goUpwards(a, bits / 8 * static_cast<uint32_t>(data.size()), mask), row, each);
+  const auto upwards = [&] {
+    storeByTurns(places, bits, data, mask, true, 1);
+    return Components();
+  };
+  const auto asTheyCome = [&] {
+    storeByTurns(places, bits, data, mask, true);
+    return Components();
+  };
+  b_.eitherOf(row, upwards, each, asTheyCome);
 }
 
 void Stores::storeLanes(const Address& a, uint32_t bits, const Components& data, const Mask& mask, bool isVolatile) {
