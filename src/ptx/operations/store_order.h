@@ -20,7 +20,7 @@ inline constexpr uint32_t kFewestStoredTogether = 8;  // lanes
 
 // bytes: what one lane stores.
 constexpr uint32_t lanesStoredTogether(uint32_t bytes) {
-  return std::clamp(kBytesStoredTogether / bytes, kFewestStoredTogether, kWarpSize);
+  return std::clamp(kBytesStoredTogether / std::max(bytes, 1u), kFewestStoredTogether, kWarpSize);
 }
 
 // Groups of `size` neighbouring lanes by their first lanes, in an order that leaves the value that stays for last.
