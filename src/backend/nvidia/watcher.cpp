@@ -79,11 +79,27 @@ bool Watcher::help() noexcept {
   return lookAtAll();
 }
 
+Watcher::~Watcher() {
+  {
+    const MutexLock guard(mutex_);
+    if (!started_) return;
+  }
+  stopping_.store(true, std::memory_order_seq_cst);
+  arrivals_.fetch_add(1, std::memory_order_seq_cst);
+  futex::wakeAll(arrivals_);
+  while (!ended_.load(std::memory_order_acquire)) nap();
+}
+
 void Watcher::main() {
+  look();
+  ended_.store(true, std::memory_order_release);
+}
+
+void Watcher::look() {
   const MutexLock looking(looking_);
   uint32_t seen = 0;
   uint64_t lastEnd = 0, reminded = 0;
-  for (uint32_t round = 0;; ++round) {
+  for (uint32_t round = 0; !stopping_.load(std::memory_order_relaxed); ++round) {
     if (const uint32_t arrivals = arrivals_.load(std::memory_order_acquire); arrivals != seen) {
       seen = arrivals;
       takeNew();

@@ -1,5 +1,5 @@
 // The thread that sees when work on a GPU has ended: polls the queues that have some, sleeps when none has. Started at
-// the first need, never destroyed.
+// the first need; ends with its device, as tests have it: those of a process stay.
 //
 // It polls without a pause while something ends every now and then, which is what makes waiting calls quick; behind a
 // long kernel it naps. While the system refuses the thread, those who wait for work look (base/spare_hands.h).
@@ -38,12 +38,17 @@ class Watched {
 
 class Watcher final : private spare_hands::Orphan {
  public:
+  Watcher() = default;
+  Watcher(const Watcher&) = delete;
+  // What has not ended by then is not looked at any more.
+  ~Watcher();
   // Looks at `work` until nothing was sent for a while and its leave() says yes. Requires: not watched at present.
   void watch(std::shared_ptr<Watched> work) noexcept;
 
  private:
   bool help() noexcept override;
   void main();
+  void look() VG_EXCLUDES(looking_);
   void takeNew() VG_REQUIRES(looking_);
   bool lookAtAll() VG_REQUIRES(looking_);
   bool enough(Watched& work) const VG_REQUIRES(looking_);
@@ -58,6 +63,7 @@ class Watcher final : private spare_hands::Orphan {
   size_t count_ VG_GUARDED_BY(looking_) = 0;                 // of the list
   std::atomic<uint32_t> arrivals_{0};                        // counts watch(); futex word
   std::atomic<bool> asleep_{false};
+  std::atomic<bool> stopping_{false}, ended_{false};  // the latter: the thread touches nothing of this any more
 };
 
 }  // namespace vg::backend::nvidia
