@@ -3,25 +3,14 @@
 // kernel and of the C code (medians), and how many times as fast the kernel is.
 #include <cuda_runtime.h>
 
-#include <time.h>
-
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <random>
-#include <string>
 #include <vector>
 
+#include "../in_turns.h"
 #include "filters.h"
-
-#define CHECK(call)                                                                            \
-  do {                                                                                         \
-    if ((call) != cudaSuccess) {                                                               \
-      std::fprintf(stderr, "line %d: %s\n", __LINE__, cudaGetErrorString(cudaGetLastError())); \
-      std::exit(1);                                                                            \
-    }                                                                                          \
-  } while (0)
 
 #define PIXEL(width, height)                                                                      \
   const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y; \
@@ -159,17 +148,6 @@ class Plane {
   cudaTextureObject_t texture_ = 0;
 };
 
-static double processorTime() {
-  timespec now;
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return now.tv_sec * 1e3 + now.tv_nsec * 1e-6;
-}
-
-static double medianOf(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
-  return values[values.size() / 2];
-}
-
 template <class Pixel>
 static std::vector<Pixel> noise(size_t count, unsigned seed) {
   std::mt19937 random(seed);
@@ -182,24 +160,18 @@ static std::vector<Pixel> noise(size_t count, unsigned seed) {
   return out;
 }
 
-static const char* only = nullptr;
-
 // Compares and times. `tolerance`: by how much a pixel may differ, since weights have other bits.
 template <class Pixel>
 static void measure(const char* name, size_t pixels, int tolerance, const std::function<void(Pixel*)>& kernel,
                     const std::function<void(Pixel*)>& plain) {
-  if (only && std::string(only) != name) return;
+  if (!in_turns::isWanted(name)) return;
   Pixel* device;
   CHECK(cudaMalloc(&device, pixels * sizeof(Pixel)));
-  const auto launch = [&] {
-    kernel(device);
-    CHECK(cudaGetLastError());
-    CHECK(cudaDeviceSynchronize());
-  };
+  const auto launch = [&] { kernel(device); };
   std::vector<Pixel> wanted(pixels), got(pixels);
   plain(wanted.data());
   for (int round = 0; round < 8; ++round) {  // code for the kernel's textures is made meanwhile
-    launch();
+    in_turns::runAndWait(launch);
     const timespec pause{0, 50'000'000};
     nanosleep(&pause, nullptr);
     CHECK(cudaMemcpy(got.data(), device, pixels * sizeof(Pixel), cudaMemcpyDeviceToHost));
@@ -209,19 +181,9 @@ static void measure(const char* name, size_t pixels, int tolerance, const std::f
         std::exit(1);
       }
   }
-  std::vector<double> ours, theirs;
-  for (int round = 0; round < 15; ++round) {
-    const double begin = processorTime();
-    launch();
-    const double middle = processorTime();
-    plain(wanted.data());
-    const double end = processorTime();
-    ours.push_back(middle - begin), theirs.push_back(end - middle);
-  }
+  in_turns::time(
+      name, 15, [] {}, launch, [&] { plain(wanted.data()); });
   cudaFree(device);
-  const double kernelTime = medianOf(ours), plainTime = medianOf(theirs);
-  std::printf("%-16s %8.3f ms %8.3f ms %6.2f\n", name, kernelTime, plainTime, plainTime / kernelTime);
-  std::fflush(stdout);
 }
 
 static dim3 blocksOf(int width, int height) { return dim3((width + 31) / 32, (height + 7) / 8); }
@@ -298,7 +260,7 @@ static void combine() {
 }
 
 int main(int count, char** arguments) {
-  if (count > 1) only = arguments[1];
+  if (count > 1) in_turns::only = arguments[1];
   scale();
   combine();
 }

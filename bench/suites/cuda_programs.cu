@@ -4,28 +4,18 @@
 // not count.
 #include <cuda_runtime.h>
 
-#include <time.h>
-
-#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <random>
-#include <string>
 #include <utility>
 
+#include "../in_turns.h"
 #include "programs.h"
 
+using in_turns::isWanted;
 using namespace suites;
-
-#define CHECK(call)                                                                            \
-  do {                                                                                         \
-    if ((call) != cudaSuccess) {                                                               \
-      std::fprintf(stderr, "line %d: %s\n", __LINE__, cudaGetErrorString(cudaGetLastError())); \
-      std::exit(1);                                                                            \
-    }                                                                                          \
-  } while (0)
 
 // `steps` steps of a tile whose outer cells are there for their neighbours only. Doubles come in by literals.
 __global__ void heat(int steps, const float* power, const float* from, float* to, int side, float capacity,
@@ -272,34 +262,16 @@ struct Array {
   }
 };
 
-static double processorTime() {
-  timespec now;
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return now.tv_sec * 1e3 + now.tv_nsec * 1e-6;
-}
-static double medianOf(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
-  return values[values.size() / 2];
-}
-
-static const char* only = nullptr;
-static bool isWanted(const char* name) { return !only || std::string(only) == name; }
-
 // `prepare` puts back what kernels change, before each run, and is not timed.
 template <class T>
 static void measure(const char* name, double tolerance, const std::function<void()>& prepare,
                     const std::function<void()>& kernels, const std::function<std::vector<T>()>& result,
                     const std::function<void(std::vector<T>&)>& plain) {
-  const auto launch = [&] {
-    kernels();
-    CHECK(cudaGetLastError());
-    CHECK(cudaDeviceSynchronize());
-  };
   std::vector<T> wanted;
   plain(wanted);
   for (int round = 0; round < 2; ++round) {
     prepare();
-    launch();
+    in_turns::runAndWait(kernels);
     const std::vector<T> got = result();
     for (size_t n = 0; n < wanted.size(); ++n)
       if (!(std::fabs(double(got[n]) - double(wanted[n])) <= tolerance * (1 + std::fabs(double(wanted[n]))))) {
@@ -307,19 +279,7 @@ static void measure(const char* name, double tolerance, const std::function<void
         std::exit(1);
       }
   }
-  std::vector<double> ours, theirs;
-  for (int round = 0; round < 9; ++round) {
-    prepare();
-    const double begin = processorTime();
-    launch();
-    const double middle = processorTime();
-    plain(wanted);
-    const double end = processorTime();
-    ours.push_back(middle - begin), theirs.push_back(end - middle);
-  }
-  const double kernelTime = medianOf(ours), plainTime = medianOf(theirs);
-  std::printf("%-10s %8.3f ms %8.3f ms %6.2f\n", name, kernelTime, plainTime, plainTime / kernelTime);
-  std::fflush(stdout);
+  in_turns::time(name, 9, prepare, kernels, [&] { plain(wanted); });
 }
 
 static std::mt19937 randomNumbers(3);
@@ -509,7 +469,7 @@ static void measureGauss() {
 }
 
 int main(int count, char** arguments) {
-  if (count > 1) only = arguments[1];
+  if (count > 1) in_turns::only = arguments[1];
   const std::pair<const char*, void (*)()> programs[] = {
       {"hotspot", measureHeat},  {"nw", measureAlign},        {"bfs", measureSearch},     {"lud", measureFactor},
       {"srad", measureSpeckles}, {"pathfinder", measurePath}, {"kmeans", measureNearest}, {"gaussian", measureGauss}};
