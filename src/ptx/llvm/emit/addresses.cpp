@@ -99,25 +99,33 @@ ValueId Addresses::originOf(ValueId address) const {
   }
 }
 
+// i1: whether values of the lanes of a warp, or of each of its rows, are a step apart, one after the other.
+llvm::Value* Addresses::inSteps(const Chunks& values, uint32_t stride, uint32_t rowLanes, const Mask& mask) {
+  LType* const element = values[0]->getType()->getScalarType();
+  Chunks firsts;
+  for (uint32_t lane = 0; lane < kWarpSize; lane += rowLanes)
+    firsts.push_back(b_.CreateExtractElement(values[lane / w_], lane % w_));
+  Mask equal;
+  equal.full = false;
+  for (uint32_t c = 0; c < k_; ++c) {
+    Value* const from = rowLanes < kWarpSize ? values_.firstsOfRows(firsts, c) : b_.CreateVectorSplat(w_, firsts[0]);
+    Value* same = b_.CreateICmpEQ(values[c], b_.CreateAdd(from, b_.iota(c, element, stride, rowLanes)));
+    if (!mask.full) same = b_.CreateOr(same, b_.CreateNot(mask.chunks[c]));
+    equal.chunks.push_back(same);
+  }
+  return masks_.allLanes(equal);
+}
+
 // Whether the lanes of a warp, or of each of its rows, access consecutive elements; a.value varies.
 llvm::Value* Addresses::consecutive(const Address& a, uint32_t stride, const Mask& mask) {
   const ValueId origin = originOf(a.value);
   Chunks values = values_.vectorsOf(origin);
   for (Value*& value : values) value = b_.asInteger(value, bitsOf(program_.values[origin].type));
-  LType* const element = values[0]->getType()->getScalarType();
-  Chunks firsts;
-  for (uint32_t lane = 0; lane < kWarpSize; lane += rows_ ? rowLanes_ : kWarpSize)
-    firsts.push_back(b_.CreateExtractElement(values[lane / w_], lane % w_));
-  Mask equal;
-  equal.full = false;
-  for (uint32_t c = 0; c < k_; ++c) {
-    Value* const from = rows_ ? values_.firstsOfRows(firsts, c) : b_.CreateVectorSplat(w_, firsts[0]);
-    Value* const expected = b_.CreateAdd(from, b_.iota(c, element, stride, rows_ ? rowLanes_ : kWarpSize));
-    Value* same = b_.CreateICmpEQ(values[c], expected);
-    if (!mask.full) same = b_.CreateOr(same, b_.CreateNot(mask.chunks[c]));
-    equal.chunks.push_back(same);
-  }
-  return masks_.allLanes(equal);
+  return inSteps(values, stride, rows_ ? rowLanes_ : kWarpSize, mask);
+}
+
+llvm::Value* Addresses::goUpwards(const Address& a, uint32_t laneBytes, const Mask& mask) {
+  return b_.CreateFreeze(inSteps(addressChunks(a), laneBytes, kWarpSize, mask));
 }
 
 // Of an address that varies: as if its lanes, or those of each row, were side by side.

@@ -35,9 +35,12 @@ class Addresses : public EmitterPart {
   Value* addressLane(const Address& a, Value* lane);  // i64
   LanePlaces placesOfLanes(const Address& a);
   Value* placeInRow(const Address& a, uint32_t lane, int64_t step, int64_t offset = 0);
-  // Of one access of the processor's: what is more is cut up, in an order of LLVM's.
-  uint32_t lanesAtOnce(uint32_t laneBytes) const { return std::clamp(w_ * 4 / laneBytes, 1u, w_); }
-  uint32_t lanesInPiece(const Address& a) const { return a.rows.empty() ? w_ : std::min(w_, rowLanes_); }
+  // Lanes of one access; of so many bytes each where it is not to be more than the processor moves at once, as LLVM
+  // cuts up what is more in an order of its own.
+  uint32_t lanesInPiece(const Address& a, uint32_t laneBytes = 0) const {
+    const uint32_t most = a.rows.empty() ? w_ : std::min(w_, rowLanes_);
+    return laneBytes && a.rows.empty() ? std::clamp(w_ * 4 / laneBytes, 1u, most) : most;
+  }
   Chunks joinHalves(const Components& halves);
   Components splitHalves(ValueId wide);
   // Whether lanes access elements side by side that are `stride` bytes: for sure, for all that is known (`likely`), or
@@ -51,9 +54,11 @@ class Addresses : public EmitterPart {
   // Branches to the one or the other as the test finds.
   void branch(const SideBySide& found, BB* rows, BB* lanes);
   bool hasSteps(const Address& a) const;
+  Value* goUpwards(const Address& a, uint32_t laneBytes, const Mask& mask);  // i1: one lane behind the other
 
  private:
   Value* consecutive(const Address& a, uint32_t stride, const Mask& mask);  // i1
+  Value* inSteps(const Chunks& values, uint32_t stride, uint32_t rowLanes, const Mask& mask);
   Value* rowStart(Value* first, int64_t offset);
   void startAtFirstLanes(Address& a);
   ValueId originOf(ValueId address) const;

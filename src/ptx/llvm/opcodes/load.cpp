@@ -11,32 +11,12 @@
 
 namespace vg::ptx::gen {
 
-// What others may be storing, from its end to its start (operations/store_order.h).
-Components Loads::loadDownwards(const Address& a, uint32_t bits, uint32_t count) {
-  const uint32_t laneBytes = bits / 8 * count, lanes = addresses_.lanesAtOnce(laneBytes);
-  auto* const type = llvm::FixedVectorType::get(b_.integerType(bits), lanes * count);
+// Volatile elements from the last to the first (operations/store_order.h).
+Components Loads::loadRow(const Address& a, uint32_t bits, uint32_t count, const Mask& mask, bool isVolatile) {
   Components out(count);
   for (Chunks& element : out) element.resize(k_);
-  for (uint32_t c = k_; c-- != 0;) {
-    Chunks pieces(w_ / lanes);
-    for (uint32_t p = w_ / lanes; p-- != 0;)
-      pieces[p] = b_.CreateAlignedLoad(type, addresses_.placeInRow(a, c * w_ + p * lanes, laneBytes),
-                                       llvm::Align(bits / 8), true);
-    Value* const loaded = b_.joined(pieces);
-    for (uint32_t n = 0; n < count; ++n) {
-      llvm::SmallVector<int, 16> order;
-      for (uint32_t l = 0; l < w_; ++l) order.push_back(static_cast<int>(l * count + n));
-      out[n][c] = count == 1 ? loaded : b_.CreateShuffleVector(loaded, order);
-    }
-  }
-  return out;
-}
-
-Components Loads::loadRow(const Address& a, uint32_t bits, uint32_t count, const Mask& mask, bool isVolatile) {
-  if (isVolatile && mask.full && a.rows.empty()) return loadDownwards(a, bits, count);
-  Components out(count);
   const uint32_t bytes = bits / 8;
-  const uint32_t piece = addresses_.lanesInPiece(a);
+  const uint32_t piece = addresses_.lanesInPiece(a, isVolatile ? count * bytes : 0);
   auto* type = llvm::FixedVectorType::get(b_.integerType(bits), piece * count);
   const auto load = [&](uint32_t c, uint32_t first) -> Value* {
     Value* const at = addresses_.placeInRow(a, c * w_ + first, count * bytes);
@@ -47,18 +27,19 @@ Components Loads::loadRow(const Address& a, uint32_t bits, uint32_t count, const
     if (a.space == Space::Shared) markShared(*masked);
     return masked;
   };
-  for (uint32_t c = 0; c < k_; ++c) {
-    llvm::SmallVector<Value*, 4> pieces;
-    for (uint32_t first = 0; first < w_; first += piece) pieces.push_back(load(c, first));
+  const auto inOrder = [&](uint32_t n, uint32_t all) { return isVolatile ? all - 1 - n : n; };
+  for (uint32_t step = 0; step < k_; ++step) {
+    const uint32_t c = inOrder(step, k_);
+    Chunks pieces(w_ / piece);
+    for (uint32_t n = 0; n < pieces.size(); ++n) {
+      const uint32_t at = inOrder(n, w_ / piece);
+      pieces[at] = load(c, at * piece);
+    }
     Value* const loaded = b_.joined(pieces);
     for (uint32_t n = 0; n < count; ++n) {
-      if (count == 1) {
-        out[n].push_back(loaded);
-        continue;
-      }
       llvm::SmallVector<int, 16> order;
       for (uint32_t l = 0; l < w_; ++l) order.push_back(static_cast<int>(l * count + n));
-      out[n].push_back(b_.CreateShuffleVector(loaded, order));
+      out[n][c] = count == 1 ? loaded : b_.CreateShuffleVector(loaded, order);
     }
   }
   return out;

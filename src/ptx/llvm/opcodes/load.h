@@ -38,7 +38,6 @@ class Loads : public EmitterPart {
   void loadUniform(const Instruction& i, const Address& a, const Mask& mask);
   void loadSameInRow(const Instruction& i, const Address& a, const Mask& mask);
   void loadVarying(const Instruction& i, const Address& a, const Mask& mask);
-  Components loadDownwards(const Address& a, uint32_t bits, uint32_t count);
   Components loadRow(const Address& a, uint32_t bits, uint32_t count, const Mask& mask, bool isVolatile);
   Value* loadSteps(const Address& a, uint32_t chunk, int64_t offset, uint32_t bits, bool isVolatile);
   Components loadEach(const Address& a, uint32_t bits, uint32_t count, const Mask& mask, bool isVolatile);

@@ -26,18 +26,24 @@ llvm::Value* Stores::interleaved(const Components& data, uint32_t c) {
 }
 
 // The elements of a chunk and where they go: at once, or in as many pieces as rows of the block have a part in it.
+// Volatile ones side by side from the first to the last (operations/store_order.h).
 llvm::SmallVector<Piece, 4> Stores::piecesOf(const Address& a, uint32_t c, uint32_t bytes, const Components& data,
-                                             Value* mask) {
-  const uint32_t count = static_cast<uint32_t>(data.size()), lanes = addresses_.lanesInPiece(a);
+                                             Value* mask, bool isVolatile) {
+  const uint32_t count = static_cast<uint32_t>(data.size());
+  const uint32_t lanes = addresses_.lanesInPiece(a, isVolatile ? count * bytes : 0);
   Value* const elements = interleaved(data, c);
   if (mask && count > 1) mask = b_.repeatMask(mask, count);
   llvm::SmallVector<Piece, 4> pieces;
-  inStoreOrder(bytes * count, lanes, [&](uint32_t lane) {
+  const auto add = [&](uint32_t lane) {
     if (lane / w_ != c) return;
     const uint32_t first = lane % w_;
     const auto part = [&](Value* v) { return lanes < w_ && v ? b_.slice(v, first * count, lanes * count) : v; };
     pieces.push_back({part(elements), addresses_.placeInRow(a, lane, count * bytes), part(mask)});
-  });
+  };
+  if (isVolatile && a.rows.empty())
+    for (uint32_t lane = c * w_; lane < (c + 1) * w_; lane += lanes) add(lane);
+  else
+    inStoreOrder(bytes * count, lanes, add);
   return pieces;
 }
 
@@ -47,26 +53,14 @@ llvm::SmallVector<uint32_t, 8> Stores::chunksInStoreOrder(uint32_t bytes) const 
   return order;
 }
 
-// What others may be loading, from its start to its end (operations/store_order.h).
-void Stores::storeUpwards(const Address& a, uint32_t bits, const Components& data) {
-  const uint32_t count = static_cast<uint32_t>(data.size()), laneBytes = bits / 8 * count;
-  const uint32_t lanes = addresses_.lanesAtOnce(laneBytes);
-  for (uint32_t c = 0; c < k_; ++c) {
-    Value* const elements = interleaved(data, c);
-    for (uint32_t first = 0; first < w_; first += lanes)
-      b_.CreateAlignedStore(lanes < w_ ? b_.slice(elements, first * count, lanes * count) : elements,
-                            addresses_.placeInRow(a, c * w_ + first, laneBytes), llvm::Align(bits / 8), true);
-  }
-}
-
 // All lanes' elements, side by side. Large results go past the caches where they make whole lines.
 void Stores::storeWholeRow(const Address& a, uint32_t bits, const Components& data, bool isVolatile) {
-  if (isVolatile && a.rows.empty()) return storeUpwards(a, bits, data);
   const uint32_t bytes = bits / 8, laneBytes = bytes * static_cast<uint32_t>(data.size());
-  const llvm::SmallVector<uint32_t, 8> chunks = chunksInStoreOrder(laneBytes);
+  llvm::SmallVector<uint32_t, 8> chunks = chunksInStoreOrder(laneBytes);
+  if (isVolatile && a.rows.empty()) llvm::sort(chunks);
   const auto throughCaches = [&] {
     for (uint32_t c : chunks)
-      for (const Piece& piece : piecesOf(a, c, bytes, data, nullptr))
+      for (const Piece& piece : piecesOf(a, c, bytes, data, nullptr, isVolatile))
         b_.CreateAlignedStore(piece.elements, piece.place, llvm::Align(bytes), isVolatile);
   };
   const bool wholeLines = a.rows.empty() || rowLanes_ * laneBytes % kLine == 0;
@@ -85,7 +79,7 @@ void Stores::storeWholeRow(const Address& a, uint32_t bits, const Components& da
   b_.SetInsertPoint(past);
   const llvm::Align aligned(std::min(addresses_.lanesInPiece(a) * laneBytes, kLine));
   for (uint32_t c : chunks)
-    for (const Piece& piece : piecesOf(a, c, bytes, data, nullptr)) {
+    for (const Piece& piece : piecesOf(a, c, bytes, data, nullptr, false)) {
       auto* const store = b_.CreateAlignedStore(piece.elements, piece.place, aligned);
       store->setMetadata(llvm::LLVMContext::MD_nontemporal,
                          llvm::MDNode::get(context_, llvm::ConstantAsMetadata::get(b_.getInt32(1))));
@@ -101,7 +95,7 @@ void Stores::storeRow(const Address& a, uint32_t bits, const Components& data, c
   if (mask.full) return storeWholeRow(a, bits, data, isVolatile);
   const llvm::Align aligned(bits / 8);
   const auto storeMasked = [&](uint32_t c) {
-    for (const Piece& piece : piecesOf(a, c, bits / 8, data, mask.chunks[c]))
+    for (const Piece& piece : piecesOf(a, c, bits / 8, data, mask.chunks[c], false))
       b_.CreateMaskedStore(piece.elements, piece.place, aligned, piece.lanes);
   };
   for (uint32_t c : chunksInStoreOrder(bits / 8 * static_cast<uint32_t>(data.size()))) {
@@ -117,7 +111,7 @@ void Stores::storeRow(const Address& a, uint32_t bits, const Components& data, c
     BB* const after = b_.newBlock("after");
     b_.CreateCondBr(masks_.allLanes(chunk), whole, rest);
     b_.SetInsertPoint(whole);
-    for (const Piece& piece : piecesOf(a, c, bits / 8, data, nullptr))
+    for (const Piece& piece : piecesOf(a, c, bits / 8, data, nullptr, false))
       b_.CreateAlignedStore(piece.elements, piece.place, aligned, isVolatile);
     b_.CreateBr(after);
     b_.SetInsertPoint(rest);
@@ -180,25 +174,11 @@ void Stores::storeByTurns(const LanePlaces& places, uint32_t bits, const Compone
                lanesStoredTogether(bits / 8 * static_cast<uint32_t>(data.size())));
 }
 
-// i1: whether the lanes that are there are side by side.
-llvm::Value* Stores::goUpwards(const Address& a, uint32_t laneBytes, const Mask& mask) {
-  const Chunks addresses = addresses_.addressChunks(a);
-  Value* const first = b_.CreateExtractElement(addresses[0], uint64_t{0});
-  Mask equal;
-  equal.full = false;
-  for (uint32_t c = 0; c < k_; ++c) {
-    Value* const expected = b_.CreateAdd(b_.CreateVectorSplat(w_, first), b_.iota(c, b_.getInt64Ty(), laneBytes));
-    Value* const same = b_.CreateICmpEQ(addresses[c], expected);
-    equal.chunks.push_back(mask.full ? same : b_.CreateOr(same, b_.CreateNot(mask.chunks[c])));
-  }
-  return b_.CreateFreeze(masks_.allLanes(equal));
-}
-
-// As storeUpwards() where lanes are side by side, however they come to be.
+// Vectors of lanes, upwards where they are side by side, however they come to be.
 void Stores::storeVolatile(const Address& a, uint32_t bits, const Components& data, const Mask& mask) {
   const LanePlaces places = addresses_.placesOfLanes(a);
   BB *const row = b_.newBlock("row"), *const each = b_.newBlock("each");
-  b_.CreateCondBr(goUpwards(a, bits / 8 * static_cast<uint32_t>(data.size()), mask), row, each);
+  b_.CreateCondBr(addresses_.goUpwards(a, bits / 8 * static_cast<uint32_t>(data.size()), mask), row, each);
   const auto upwards = [&] {
     storeByTurns(places, bits, data, mask, true, 1);
     return Components();

@@ -46,9 +46,8 @@ class Stores : public EmitterPart {
   Value* interleaved(const Components& data, uint32_t chunk);
   void storeRow(const Address& a, uint32_t bits, const Components& data, const Mask& mask, bool isVolatile);
   llvm::SmallVector<Piece, 4> piecesOf(const Address& a, uint32_t chunk, uint32_t bytes, const Components& data,
-                                       Value* mask);
+                                       Value* mask, bool isVolatile);
   llvm::SmallVector<uint32_t, 8> chunksInStoreOrder(uint32_t bytes) const;  // bytes of a lane
-  void storeUpwards(const Address& a, uint32_t bits, const Components& data);
   void storeWholeRow(const Address& a, uint32_t bits, const Components& data, bool isVolatile);
   void storeVector(llvm::Value* address, const llvm::SmallVectorImpl<llvm::Value*>& elements, uint32_t bits,
                    bool isVolatile);
@@ -56,7 +55,6 @@ class Stores : public EmitterPart {
   void storeByTurns(const LanePlaces& places, uint32_t bits, const Components& data, const Mask& mask, bool isVolatile);
   void storeByTurns(const LanePlaces& places, uint32_t bits, const Components& data, const Mask& mask, bool isVolatile,
                     uint32_t descending);
-  llvm::Value* goUpwards(const Address& a, uint32_t laneBytes, const Mask& mask);
   void storeVolatile(const Address& a, uint32_t bits, const Components& data, const Mask& mask);
 
   Runner& runner_;
