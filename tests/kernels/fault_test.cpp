@@ -293,7 +293,9 @@ TEST_F(FaultTest, AnEndlessKernelTimesOut) {
 }
 
 TEST_F(FaultTest, AnEndlessWaitForMemoryTimesOut) {
-  if (!signalsComeAtOnce()) GTEST_SKIP() << "ThreadSanitizer delays signals";
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "ThreadSanitizer delays signals, and the limit is over before the loop counts as waiting";
+#endif
   expectSticky(CUDA_ERROR_LAUNCH_TIMEOUT,
                module(entry("kernel", {".u64"},
                             "ld.param.u64 %rd1, [p0];\nL:\nld.volatile.global.u32 %r1, [%rd1];\n"

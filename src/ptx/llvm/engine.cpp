@@ -27,7 +27,6 @@
 #include <fstream>
 #include <functional>
 #include <memory>
-#include <span>
 #include <string>
 #include <utility>
 
@@ -406,17 +405,30 @@ void compile(Job& job) {
 // Of this thread alone, as Linux has it.
 void letOthersGoFirst() { static_cast<void>(setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), 19)); }
 
-// Signals are handled on a stack of their own: the thread's may have run out.
-void takeSignalStack(std::span<std::byte> memory) {
-  stack_t stack{};
-  stack.ss_sp = memory.data();
-  stack.ss_size = memory.size();
-  sigaltstack(&stack, nullptr);
-}
+// Signals are handled on a stack of their own: the thread's may have run out. It is part of the thread's stack all the
+// same, so it is given up before what ends the thread runs there.
+class SignalStack {
+ public:
+  SignalStack() {
+    stack_t stack{};
+    stack.ss_sp = memory_;
+    stack.ss_size = sizeof memory_;
+    taken_ = !sigaltstack(&stack, &before_);
+  }
+  ~SignalStack() {
+    if (taken_) sigaltstack(&before_, nullptr);
+  }
+  SignalStack(const SignalStack&) = delete;
+  SignalStack& operator=(const SignalStack&) = delete;
+
+ private:
+  alignas(64) std::byte memory_[64 * 1024];
+  stack_t before_{};
+  bool taken_;
+};
 
 void* compileThread(void* argument) {
-  alignas(64) std::byte signalStack[64 * 1024];
-  takeSignalStack(signalStack);
+  const SignalStack signals;
   std::shared_ptr<Job> job = std::move(*static_cast<std::shared_ptr<Job>*>(argument));
   delete static_cast<std::shared_ptr<Job>*>(argument);
   presentJob = &job;

@@ -137,6 +137,7 @@ TEST(Recorder, AForkedChildHasAFileOfItsOwnIfItStarts) {
   EXPECT_EQ(inProcess(path,
                       [&] {
                         tellOfKernel("parent");
+                        passOn();  // the thread has begun: what it was started with is no leak of the child's
                         const pid_t child = fork();
                         if (!child) {
                           if (recording()) std::exit(1);

@@ -44,8 +44,9 @@ class LineProgram {
   explicit LineProgram(const std::string& section) : at_(section.data()), end_(at_ + section.size()) {
     EXPECT_EQ(read<uint32_t>() + sizeof(uint32_t), section.size());
     EXPECT_EQ(read<uint16_t>(), 4);
-    const char* const program = at_ + sizeof(uint32_t) + *reinterpret_cast<const uint32_t*>(at_);
-    at_ += sizeof(uint32_t) + 18;
+    const uint32_t header = read<uint32_t>();
+    const char* const program = at_ + header;
+    at_ += 18;
     EXPECT_EQ(*at_++, 0);
     while (*at_) {
       files.emplace_back(at_);

@@ -11,13 +11,13 @@ namespace {
 
 // One table and one shadow for the process.
 uint64_t base() {
-  static const uint64_t start = [] {
+  static const alloc::MemoryTable* const known = [] {
     auto* const table = new alloc::MemoryTable;
     EXPECT_EQ(table->reserve(1, size_t{1} << 30), CUDA_SUCCESS);
     EXPECT_TRUE(global_memory::start(*table));
-    return reinterpret_cast<uint64_t>(table->windowStart(0));
+    return table;
   }();
-  return start;
+  return reinterpret_cast<uint64_t>(known->windowStart(0));
 }
 
 // Nothing is ordered but what is up to the horizon.
