@@ -26,6 +26,7 @@ std::vector<Case> allCases() {
   spaces(m);
   controlFlow(m);
   floatForms(m);
+  chains(m);
   return std::move(m.cases);
 }
 

@@ -770,6 +770,7 @@ inline void vectorAtomics(Builder& m) {
 std::vector<Case> allCases();
 std::vector<Case> objectCases();  // of textures and surfaces, which want a driver
 std::vector<Case> everyCase();    // both
+void chains(Builder& m);          // opcode_chains.cpp
 
 inline constexpr const char* kHeader = ".version 8.7\n.target sm_90\n.address_size 64\n";
 
