@@ -1,6 +1,7 @@
 // Kernels of several cases in a row, made at random: what one makes another takes, some of it behind branches and in
 // loops. They show what the cases by themselves cannot: bits that a later instruction sees and an optimizer forgot.
 // OPCODE_CHAINS in the environment is how many there are; the first ones are always the same.
+#include <algorithm>
 #include <cctype>
 #include <cstdlib>
 #include <string>
@@ -28,10 +29,19 @@ bool mayBeContracted(const Case& c) {
   return true;
 }
 
+// Products that are flushed before or after they are rounded, see Match::FlushedF32.
+bool mayBeFlushed(const Case& c) {
+  const bool product =
+      c.name.compare(0, 3, "mul") == 0 || c.name.compare(0, 3, "fma") == 0 || c.name.compare(0, 3, "mad") == 0;
+  return product && c.name.find(".ftz") != std::string::npos;
+}
+
 // Of values alone, the same whatever thread computes it, and exact.
 bool canBeChained(const Case& c) {
   if (c.cluster || c.map || !c.module.empty() || c.parameters || c.object || c.oneNaN) return false;
-  if (c.operands.empty() || c.results.empty() || c.relative != 0 || c.absolute != 0 || mayBeContracted(c)) return false;
+  if (c.operands.empty() || c.results.empty() || c.relative != 0 || c.absolute != 0 || mayBeContracted(c) ||
+      mayBeFlushed(c))
+    return false;
   for (const auto& [bits, match] : c.results) switch (match) {
       case Match::Bits:
       case Match::F16:
@@ -108,6 +118,15 @@ class Chain {
     const Value from = values_[values_.size() - 1 - below(std::min<size_t>(4, values_.size()))];
     return convert(from, bits);
   }
+  // Each another one: what is made of a value and itself may be known to a compiler.
+  void takeOperands(const Case& c, std::vector<std::string>& operands) {
+    for (Domain domain : c.operands) {
+      std::string name = take(bitsOf(domain));
+      for (uint32_t n = 0; n < 8 && std::find(operands.begin(), operands.end(), name) != operands.end(); ++n)
+        name = take(bitsOf(domain));
+      operands.push_back(name);
+    }
+  }
   std::string convert(const Value& from, int bits) {
     const std::string to = declare(bits);
     const std::string source = std::to_string(from.bits), target = std::to_string(bits);
@@ -148,14 +167,10 @@ class Chain {
   void link(int depth) {
     const Case& c = links_[below(links_.size())];
     std::vector<std::string> operands, results;
-    for (Domain domain : c.operands) operands.push_back(take(bitsOf(domain)));
+    takeOperands(c, operands);
     for (const auto& [bits, match] : c.results) results.push_back(declare(bits));
     text_ += renamed(c.text, operands, results) + " ";
-    if (makesF64(c)) {  // which of two NaNs goes on is open
-      const std::string isNaN = declare(1);
-      text_ += "testp.notanumber.f64 " + isNaN + ", " + results[0] + "; selp.b64 " + results[0] +
-               ", 0x7ff8000000000000, " + results[0] + ", " + isNaN + "; ";
-    }
+    if (makesF64(c)) settle(results[0]);
     for (size_t k = 0; k < results.size(); ++k) {
       const int bits = c.results[k].first;
       if (depth == 0) {
@@ -173,11 +188,36 @@ class Chain {
     }
   }
 
+  // One instruction that lanes without its guard leave out, which keep what was there. Whether there was something.
+  bool guarded() {
+    const Case& c = links_[below(links_.size())];
+    if (c.results.size() != 1 || c.text.find(';') + 1 != c.text.size()) return false;
+    for (size_t back = values_.size(); back > 0; --back) {
+      const Value old = values_[back - 1];
+      if (old.bits != c.results[0].first || old.name.size() < 2) continue;
+      std::vector<std::string> operands;
+      takeOperands(c, operands);
+      const std::string test = take(1);
+      text_ += std::string("@") + (chance(50) ? "!" : "") + test + " " + renamed(c.text, operands, {old.name}) + " ";
+      if (makesF64(c)) settle(old.name);
+      return true;
+    }
+    return false;
+  }
+
+  // Which of two NaNs of f64 goes on is open.
+  void settle(const std::string& wide) {
+    const std::string isNaN = declare(1);
+    text_ += "testp.notanumber.f64 " + isNaN + ", " + wide + "; selp.b64 " + wide + ", 0x7ff8000000000000, " + wide +
+             ", " + isNaN + "; ";
+  }
+
   void statement(int depth) {
     const uint32_t kind = below(100);
     if (depth < 2 && kind < 12) return branch(depth);
     if (depth < 2 && kind < 18) return loop(depth);
     if (depth == 0 && kind < 26) return choice();
+    if (kind < 36 && guarded()) return;
     link(depth);
   }
   void body(int depth) {

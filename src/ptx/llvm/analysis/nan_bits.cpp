@@ -1,6 +1,8 @@
 #include "ptx/llvm/analysis/nan_bits.h"
 
+#include <algorithm>
 #include <map>
+#include <utility>
 
 #include "ptx/text/opcodes.h"
 
@@ -73,7 +75,10 @@ bool readsNumber(const Instruction& i, size_t source) {
 class Settler {
  public:
   explicit Settler(Program& program)
-      : program_(program), raw_(program.values.size(), false), foreign_(program.values.size(), false) {}
+      : program_(program),
+        raw_(program.values.size(), false),
+        foreign_(program.values.size(), false),
+        integral_(program.values.size(), false) {}
 
   void run() {
     while (spreadForeign()) {
@@ -81,6 +86,7 @@ class Settler {
     while (spread()) {
     }
     for (Block& block : program_.blocks) settle(block);
+    for (const Block& block : program_.blocks) settlePhis(block);
   }
 
  private:
@@ -91,57 +97,101 @@ class Settler {
     return set[v] = true;
   }
 
-  // Values whose NaNs come from somewhere else, memory or integers, and keep their bits.
-  bool foreign(ValueId v) const {
+  // Values whose bits come from somewhere else, memory or integers, and stay as they are.
+  bool foreign(ValueId v) const { return has(foreign_, v); }
+  // Those of them that no text calls a number.
+  bool integral(ValueId v) const { return has(integral_, v); }
+  bool has(const std::vector<bool>& set, ValueId v) const {
     if (v == kNone) return false;
     const Value& value = program_.values[v];
-    if (value.kind == Value::Constant) return (value.bits & 0x7fffffff) > 0x7f800000;
-    return foreign_[v];
+    switch (value.kind) {
+      case Value::Constant:
+        return (value.bits & 0x7fffffff) > 0x7f800000;
+      case Value::Special:
+      case Value::Symbol:
+        return true;
+      default:
+        return set[v];
+    }
   }
 
   bool spreadForeign() {
     bool more = false;
     for (const Block& block : program_.blocks) {
       for (ValueId phi : block.phis)
-        for (ValueId in : program_.values[phi].incoming)
+        for (ValueId in : program_.values[phi].incoming) {
           if (foreign(in)) more |= mark(foreign_, phi);
-      for (uint32_t number : block.instructions) more |= spreadForeign(program_.instructions[number]);
+          if (integral(in)) more |= mark(integral_, phi);
+        }
+      for (uint32_t number : block.instructions) {
+        const Instruction& i = program_.instructions[number];
+        more |= spread(i, foreign_, bringsForeign(i));
+        more |= spread(i, integral_, bringsIntegral(i));
+      }
     }
     return more;
   }
 
-  bool spreadForeign(const Instruction& i) {
-    bool more = false, hands = false, brings = false;
+  // Into `set`, which is foreign_ or integral_: what the instruction brings of the kind, and what was there before.
+  bool spread(const Instruction& i, std::vector<bool>& set, bool brings) {
+    bool more = false;
+    for (size_t r = 0; r < i.results.size(); ++r)
+      if (brings || (r < i.old.size() && has(set, i.old[r]))) more |= mark(set, i.results[r]);
+    return more;
+  }
+  bool bringsForeign(const Instruction& i) const {
+    bool hands = false, brings = false;
     for (size_t s = 0; s < i.sources.size(); ++s) {
       hands |= handsOn(i, s);
       brings |= handsOn(i, s) && foreign(i.sources[s]);
     }
-    if (!hands) brings = !isArithmetic(*i.ast) && !convertsByArithmetic(*i.ast) && !makesOneNaN(*i.ast);
-    for (size_t r = 0; r < i.results.size(); ++r)
-      if (brings || (r < i.old.size() && foreign(i.old[r]))) more |= mark(foreign_, i.results[r]);
-    return more;
+    return hands ? brings : !makesRaw(i) && !makesOneNaN(*i.ast);
+  }
+  bool bringsIntegral(const Instruction& i) const {
+    bool hands = false, brings = false;
+    for (size_t s = 0; s < i.sources.size(); ++s) {
+      hands |= handsOn(i, s);
+      brings |= handsOn(i, s) && integral(i.sources[s]);
+    }
+    return hands ? brings : bringsForeign(i) && i.ast->type() != Type::F32;
   }
 
-  // Marks results that may have a NaN's bits of the processor's making; false when there are no more. At the end of
-  // branches they may meet foreign ones and make one NaN of those too; where an instruction joins both, they are
-  // settled before.
+  // Marks results that may have a NaN's bits of the processor's making; false when there are no more. Where such a
+  // value and a foreign one may become the same, it is settled before.
   bool spread() {
     bool more = false;
     for (const Block& block : program_.blocks) {
-      for (ValueId phi : block.phis)
+      for (ValueId phi : block.phis) {
+        if (keepsBits(block, phi)) continue;
         for (ValueId in : program_.values[phi].incoming)
           if (raw(in)) more |= mark(raw_, phi);
+      }
       for (uint32_t number : block.instructions) more |= spread(program_.instructions[number]);
     }
     return more;
   }
 
   bool spread(const Instruction& i) {
-    if (i.results.empty() || joinsForeign(i)) return false;
-    bool makes = (isArithmetic(*i.ast) || convertsByArithmetic(*i.ast)) && !i.ast->has(Mod::Sat);
+    if (i.results.empty() || joinsForeign(i) || mergesForeign(i)) return false;
+    bool makes = makesRaw(i) && !i.ast->has(Mod::Sat);
     for (size_t s = 0; s < i.sources.size(); ++s) makes |= raw(i.sources[s]) && handsOn(i, s);
-    if (i.guard != kNone && !i.old.empty()) makes |= raw(i.old[0]);
+    if (i.guard != kNone && !i.old.empty() && !bringsForeign(i)) makes |= raw(i.old[0]);
     return makes && mark(raw_, i.results[0]);
+  }
+
+  // Whether what comes to the phi must be settled first. Not numbers that go round a loop which began with one from
+  // memory: a NaN from memory becomes a GPU's there, also if no round is taken.
+  bool keepsBits(const Block& block, ValueId phi) const {
+    if (integral(phi)) return true;
+    if (!foreign(phi)) return false;
+    const auto number = static_cast<BlockId>(&block - program_.blocks.data());
+    return std::none_of(block.predecessors.begin(), block.predecessors.end(),
+                        [&](BlockId from) { return from >= number; });
+  }
+
+  // Whether lanes that an instruction of arithmetic leaves out keep a foreign value.
+  bool mergesForeign(const Instruction& i) const {
+    return i.guard != kNone && !i.old.empty() && makesRaw(i) && !i.ast->has(Mod::Sat) && foreign(i.old[0]);
   }
 
   // Whether a foreign value may become the result of an instruction that chooses.
@@ -171,9 +221,51 @@ class Settler {
         if (isNew) known->second = settledBefore(number, source, instructions);
         program_.instructions[number].sources[s] = known->second;
       }
+      settleOld(number, instructions);
       instructions.push_back(number);
+      if (mergesForeign(program_.instructions[number])) mergeSettled(number, instructions);
     }
     block.instructions = std::move(instructions);
+  }
+
+  // What lanes keep that a guard leaves out, where the others get foreign values.
+  void settleOld(uint32_t number, std::vector<uint32_t>& instructions) {
+    if (program_.instructions[number].guard == kNone || !bringsForeign(program_.instructions[number])) return;
+    for (size_t r = 0; r < program_.instructions[number].old.size(); ++r) {
+      const ValueId old = program_.instructions[number].old[r];
+      if (raw(old)) program_.instructions[number].old[r] = settledBefore(number, old, instructions);
+    }
+  }
+
+  // The result of a guarded instruction is settled before it joins what was there.
+  void mergeSettled(uint32_t number, std::vector<uint32_t>& instructions) {
+    const ValueId merged = program_.instructions[number].results[0];
+    const ValueId own = settledBefore(number, kNone, instructions);  // for its place in the block
+    const uint32_t settling = program_.values[own].instruction;
+    Instruction &made = program_.instructions[number], &after = program_.instructions[settling];
+    after.sources = {own, own};
+    after.results = {merged};
+    after.guard = made.guard;
+    after.guardNegated = made.guardNegated;
+    after.old = std::exchange(made.old, {kNone});
+    made.results[0] = own;
+    program_.values[own].instruction = number;
+    program_.values[merged].instruction = settling;
+  }
+
+  void settlePhis(const Block& block) {
+    for (ValueId phi : block.phis) {
+      if (!keepsBits(block, phi)) continue;
+      for (size_t k = 0; k < block.predecessors.size(); ++k) {
+        const ValueId in = program_.values[phi].incoming[k];
+        if (!raw(in)) continue;
+        const auto [known, isNew] = atEnd_.try_emplace({block.predecessors[k], in}, kNone);
+        Block& from = program_.blocks[block.predecessors[k]];
+        if (isNew) known->second = settled(block.predecessors[k], from.line, in, from.instructions);
+        program_.values[phi].incoming[k] = known->second;
+        program_.values[known->second].usedElsewhere = true;
+      }
+    }
   }
 
   // cvt.ftz.f64.f32 is arithmetic in f32 before it widens.
@@ -182,14 +274,19 @@ class Settler {
            i.ast->types[1] == Type::F32 && program_.values[i.sources[0]].kind != Value::Constant;
   }
 
-  // The larger of a value and itself, of which .NaN makes the NaN that a GPU has.
   ValueId settledBefore(uint32_t user, ValueId source, std::vector<uint32_t>& instructions) {
+    const Instruction& i = program_.instructions[user];
+    return settled(i.block, i.ast->line, source, instructions);
+  }
+
+  // The larger of a value and itself, of which .NaN makes the NaN that a GPU has; behind `instructions`.
+  ValueId settled(BlockId block, uint32_t line, ValueId source, std::vector<uint32_t>& instructions) {
     const auto result = static_cast<ValueId>(program_.values.size());
     const auto number = static_cast<uint32_t>(program_.instructions.size());
     Instruction& i = program_.instructions.emplace_back();
-    i.ast = operation(program_.instructions[user].ast->line);
+    i.ast = operation(line);
     i.function = &program_.made->function;
-    i.block = program_.instructions[user].block;
+    i.block = block;
     i.sources = {source, source};
     i.offsets = {0, 0};
     i.operandFirst = {0, 1};
@@ -203,6 +300,7 @@ class Settler {
     v.instruction = number;
     raw_.push_back(false);
     foreign_.push_back(false);
+    integral_.push_back(false);
     instructions.push_back(number);
     return result;
   }
@@ -218,7 +316,8 @@ class Settler {
   }
 
   Program& program_;
-  std::vector<bool> raw_, foreign_;  // by value
+  std::vector<bool> raw_, foreign_, integral_;  // by value
+  std::map<std::pair<BlockId, ValueId>, ValueId> atEnd_;
 };
 
 }  // namespace
