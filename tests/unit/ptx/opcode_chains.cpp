@@ -36,11 +36,19 @@ bool mayBeFlushed(const Case& c) {
   return product && c.name.find(".ftz") != std::string::npos;
 }
 
+// The compiler of an H100's driver (580) gets these wrong where their results meet others: floats it takes for integers
+// and the other way round, and words for halves.
+bool isMiscompiled(const Case& c) {
+  if (c.name.compare(0, 4, "set.") != 0) return false;
+  const std::string types = c.name.substr(c.name.rfind('.', c.name.rfind('.') - 1));
+  return types[1] == 'f' || types[1] == 'b' || types.find("16") != std::string::npos;
+}
+
 // Of values alone, the same whatever thread computes it, and exact.
 bool canBeChained(const Case& c) {
   if (c.cluster || c.map || !c.module.empty() || c.parameters || c.object || c.oneNaN) return false;
   if (c.operands.empty() || c.results.empty() || c.relative != 0 || c.absolute != 0 || mayBeContracted(c) ||
-      mayBeFlushed(c))
+      mayBeFlushed(c) || isMiscompiled(c))
     return false;
   for (const auto& [bits, match] : c.results) switch (match) {
       case Match::Bits:
@@ -121,9 +129,11 @@ class Chain {
   // Each another one: what is made of a value and itself may be known to a compiler.
   void takeOperands(const Case& c, std::vector<std::string>& operands) {
     for (Domain domain : c.operands) {
-      std::string name = take(bitsOf(domain));
-      for (uint32_t n = 0; n < 8 && std::find(operands.begin(), operands.end(), name) != operands.end(); ++n)
-        name = take(bitsOf(domain));
+      const int bits = bitsOf(domain);
+      std::string name = take(bits);
+      for (uint32_t n = 0; n < 4 && std::find(operands.begin(), operands.end(), name) != operands.end(); ++n)
+        name = take(bits);
+      if (std::find(operands.begin(), operands.end(), name) != operands.end()) name = convert({name, bits}, bits);
       operands.push_back(name);
     }
   }
@@ -255,7 +265,7 @@ class Chain {
 }  // namespace
 
 void chains(Builder& m) {
-  constexpr uint32_t kRecorded = 600;
+  constexpr uint32_t kRecorded = 1000;
   const char* const wanted = std::getenv("OPCODE_CHAINS");
   const uint32_t count = wanted ? static_cast<uint32_t>(std::atoi(wanted)) : kRecorded;
   std::vector<Case> links;

@@ -330,13 +330,6 @@ inline void moreForms(Builder& m) {
   rareForms(m);
   moreAtomicForms(m);
   const std::pair<int, Match> out64{64, Match::Bits};
-  for (const char* cmp : {"eq", "ne", "lt", "le", "gt", "ge", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan"}) {
-    m.plain(str("set.@.f32.f32", cmp), {Domain::EdgeF32, Domain::EdgeF32}, {32, Match::Bits});
-    m.plain(str("set.@.f32.f64", cmp), {Domain::EdgeF64, Domain::EdgeF64}, {32, Match::Bits});
-    edges(m, str("set.@.f16.f16", cmp), {Domain::EdgeF16, Domain::EdgeF16}, 16);
-    m.plain(str("set.@.bf16.bf16", cmp), {Domain::EdgeBf16, Domain::EdgeBf16}, {16, Match::Bits});
-    m.plain(str("set.@.s32.f32", cmp), {Domain::EdgeF32, Domain::EdgeF32}, {32, Match::Bits});
-  }
   for (const char* op : {"rcp", "rsqrt", "ex2"})
     m.plain(str("@.approx.f32.ftz", op), {Domain::F32}, {32, Match::ApproxF32}, 0x1p-21);
   m.plain("lg2.approx.f32.ftz", {Domain::F32}, {32, Match::ApproxF32}, 0x1p-21, 0x1p-21);
