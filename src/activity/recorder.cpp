@@ -15,12 +15,12 @@
 #include "activity/ring.h"
 #include "activity/summary.h"
 #include "activity/timeline_file.h"
-#include "base/futex.h"
 #include "base/log.h"
-#include "base/mutex.h"
-#include "base/os.h"
 #include "base/settings.h"
-#include "base/spin.h"
+#include "base/sync/futex.h"
+#include "base/sync/mutex.h"
+#include "base/sync/spin.h"
+#include "base/system/os.h"
 
 namespace vg::activity {
 

@@ -8,9 +8,9 @@
 
 #include "activity/output_name.h"
 #include "activity/timeline_file.h"
-#include "base/file_size_guard.h"
 #include "base/log.h"
 #include "base/settings.h"
+#include "base/system/file_size_guard.h"
 
 namespace vg::activity {
 namespace {

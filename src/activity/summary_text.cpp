@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "activity/summary.h"
-#include "base/format.h"
-#include "base/markup.h"
+#include "base/text/format.h"
+#include "base/text/markup.h"
 
 namespace vg::activity {
 namespace {

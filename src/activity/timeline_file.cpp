@@ -9,8 +9,8 @@
 
 #include "activity/json.h"
 #include "activity/output_name.h"
-#include "base/file_size_guard.h"
 #include "base/log.h"
+#include "base/system/file_size_guard.h"
 
 namespace vg::activity {
 namespace {

@@ -14,7 +14,7 @@
 
 #include "alloc/memory_table.h"
 #include "alloc/record_pool.h"
-#include "base/mutex.h"
+#include "base/sync/mutex.h"
 
 namespace vg::alloc {
 

@@ -4,8 +4,8 @@
 #include <bit>
 
 #include "alloc/watch.h"
-#include "base/mutex.h"
-#include "base/shortage.h"
+#include "base/memory/shortage.h"
+#include "base/sync/mutex.h"
 
 namespace vg::alloc {
 

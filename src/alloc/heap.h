@@ -27,7 +27,7 @@
 #include "alloc/heap/slabs.h"
 #include "alloc/memory_source.h"
 #include "alloc/memory_table.h"
-#include "base/mutex.h"
+#include "base/sync/mutex.h"
 
 namespace vg::alloc {
 

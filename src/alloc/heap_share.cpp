@@ -1,7 +1,7 @@
 // Allocations that other processes see: their pages move to shared memory and never serve anybody else after that.
 #include "alloc/heap.h"
 #include "base/log.h"
-#include "base/mutex.h"
+#include "base/sync/mutex.h"
 
 namespace vg::alloc {
 

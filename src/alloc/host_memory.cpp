@@ -12,8 +12,8 @@
 
 #include "alloc/geometry.h"
 #include "alloc/physical_pieces.h"
-#include "base/file_size_guard.h"
 #include "base/round.h"
+#include "base/system/file_size_guard.h"
 #include "base/undying.h"
 
 namespace vg::alloc {

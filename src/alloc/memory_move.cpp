@@ -11,8 +11,8 @@
 
 #include "alloc/geometry.h"
 #include "alloc/host_memory.h"
-#include "base/futex.h"
-#include "base/mutex.h"
+#include "base/sync/futex.h"
+#include "base/sync/mutex.h"
 
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE 25

@@ -1,7 +1,7 @@
 #include "alloc/memory_table.h"
 
 #include "alloc/table_guard.h"
-#include "base/own_memory.h"
+#include "base/memory/own_memory.h"
 
 namespace vg::alloc {
 namespace {

@@ -3,7 +3,7 @@
 // One range of addresses is reserved for the whole process and cut into windows of equal size: one for each device, one
 // for managed and one for page-locked memory, the rest for what is mapped at addresses of its own
 // (alloc/address_space.h). On both sides of the range nothing lies that an index gone wrong could reach
-// (base/guarded_range.h). Inside it a lookup takes at most three acquire loads (granule, page,
+// (base/memory/guarded_range.h). Inside it a lookup takes at most three acquire loads (granule, page,
 // slot). Host ranges that are not ours live in a sorted index beside it.
 //
 // Invariants:
@@ -21,7 +21,7 @@
 #include "alloc/geometry.h"
 #include "alloc/range_index.h"
 #include "alloc/record.h"
-#include "base/guarded_range.h"
+#include "base/memory/guarded_range.h"
 #include "base/result.h"
 
 namespace vg::alloc {

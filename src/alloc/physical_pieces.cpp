@@ -10,8 +10,8 @@
 #include <new>
 
 #include "alloc/geometry.h"
-#include "base/file_size_guard.h"
 #include "base/round.h"
+#include "base/system/file_size_guard.h"
 
 namespace vg::alloc {
 

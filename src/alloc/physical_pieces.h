@@ -7,8 +7,8 @@
 #include <map>
 #include <vector>
 
-#include "base/mutex.h"
 #include "base/result.h"
+#include "base/sync/mutex.h"
 
 namespace vg::alloc {
 

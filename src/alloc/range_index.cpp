@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <new>
 
-#include "base/own_memory.h"
+#include "base/memory/own_memory.h"
 
 namespace vg::alloc {
 

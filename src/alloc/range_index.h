@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "alloc/record_pool.h"
-#include "base/mutex.h"
+#include "base/sync/mutex.h"
 
 namespace vg::alloc {
 

@@ -2,7 +2,7 @@
 
 #include <new>
 
-#include "base/own_memory.h"
+#include "base/memory/own_memory.h"
 
 namespace vg::alloc {
 

@@ -10,7 +10,7 @@
 
 #include "arrays/layout.h"
 #include "base/result.h"
-#include "base/shared_mutex.h"
+#include "base/sync/shared_mutex.h"
 #include "copy/shape.h"
 
 namespace vg::arrays {

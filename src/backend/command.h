@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <variant>
 
-#include "base/timeline.h"
+#include "base/sync/timeline.h"
 #include "copy/shape.h"
 
 namespace vg::backend {
@@ -57,7 +57,7 @@ struct FaultSink {
 struct CopyCommand {
   copy::Shape shape;
   FaultSink* faults = nullptr;
-  uint64_t checked = 0;  // what checked mode calls it (check/order.h); 0: nobody follows it
+  uint64_t checked = 0;  // what checked mode calls it (check/races/order.h); 0: nobody follows it
 };
 struct FillCommand {
   copy::Fill fill;

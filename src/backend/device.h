@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "backend/command.h"
-#include "backend/multiprocessor_set.h"
+#include "backend/launches/multiprocessor_set.h"
 #include "backend/traits.h"
 #include "base/result.h"
 

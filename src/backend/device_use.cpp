@@ -3,7 +3,7 @@
 #include <cstring>
 #include <new>
 
-#include "base/mutex.h"
+#include "base/sync/mutex.h"
 
 namespace vg::backend {
 namespace {

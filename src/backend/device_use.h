@@ -1,4 +1,5 @@
-// What this process uses of each device, on the board that the user's other processes read (base/process_board.h).
+// What this process uses of each device, on the board that the user's other processes read
+// (base/system/process_board.h).
 #pragma once
 
 #include <sys/types.h>
@@ -9,7 +10,7 @@
 #include <functional>
 
 #include "backend/device.h"
-#include "base/process_board.h"
+#include "base/system/process_board.h"
 
 namespace vg::backend {
 

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "backend/command.h"
-#include "backend/prepared_launches.h"
+#include "backend/launches/prepared_launches.h"
 
 namespace vg::backend {
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <memory>
 
-#include "backend/interleaving.h"
+#include "backend/queues/interleaving.h"
 #include "base/log.h"
 #include "base/settings.h"
 #include "base/undying.h"

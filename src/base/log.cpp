@@ -10,12 +10,12 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "base/file_size_guard.h"
-#include "base/log_history.h"
-#include "base/mutex.h"
-#include "base/plain_names.h"
 #include "base/result.h"
 #include "base/settings.h"
+#include "base/sync/mutex.h"
+#include "base/system/file_size_guard.h"
+#include "base/text/log_history.h"
+#include "base/text/plain_names.h"
 
 namespace vg::log {
 

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "base/thread_annotations.h"
+#include "base/sync/thread_annotations.h"
 
 namespace vg {
 

@@ -9,8 +9,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "base/mutex.h"
 #include "base/result.h"
+#include "base/sync/mutex.h"
 
 namespace vg {
 

@@ -6,12 +6,12 @@
 #include <string_view>
 #include <vector>
 
-#include "base/log_history.h"
-#include "base/mutex.h"
+#include "base/sync/mutex.h"
+#include "base/text/log_history.h"
 #include "base/undying.h"
-#include "check/allocations.h"
-#include "check/caller.h"
-#include "check/report.h"
+#include "check/memory/allocations.h"
+#include "check/reports/caller.h"
+#include "check/reports/report.h"
 #include "check/tools.h"
 
 namespace vg::check::calls {

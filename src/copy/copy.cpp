@@ -6,7 +6,7 @@
 #include <atomic>
 
 #include "base/log.h"
-#include "base/os.h"
+#include "base/system/os.h"
 #include "copy/engines.h"
 #include "copy/guard.h"
 #include "copy/protected.h"

@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "base/mutex.h"
+#include "base/sync/mutex.h"
 #include "base/undying.h"
 
 namespace vg::copy {

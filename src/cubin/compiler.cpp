@@ -4,8 +4,8 @@
 
 #include <memory>
 
-#include "base/kernel_cache.h"
 #include "base/log.h"
+#include "base/system/kernel_cache.h"
 #include "cubin/compiler_tools.h"
 #include "images/elf_file.h"
 

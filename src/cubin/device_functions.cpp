@@ -3,7 +3,7 @@
 #include <map>
 #include <string>
 
-#include "base/mutex.h"
+#include "base/sync/mutex.h"
 #include "base/undying.h"
 #include "cubin/compiler.h"
 #include "cubin/packed_code.h"

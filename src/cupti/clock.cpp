@@ -6,7 +6,7 @@
 #include <array>
 #include <atomic>
 
-#include "base/mutex.h"
+#include "base/sync/mutex.h"
 
 namespace vg::cupti::clock {
 namespace {

@@ -1,5 +1,5 @@
 // Types and values of the profiling interface, as far as this library uses them: layouts and numbers are facts of its
-// ABI. Records of activities are in cupti/records.h. Enumerations are 32 bits.
+// ABI. Records of activities are in cupti/records/records.h. Enumerations are 32 bits.
 #pragma once
 
 #include <cuda.h>

@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "api/tables/companion.h"
-#include "base/mutex.h"
+#include "base/sync/mutex.h"
 
 namespace vg::cupti {
 namespace {

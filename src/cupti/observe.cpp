@@ -3,11 +3,11 @@
 #include <atomic>
 #include <new>
 
-#include "base/mutex.h"
-#include "cupti/calls.h"
+#include "base/sync/mutex.h"
+#include "cupti/calls/calls.h"
+#include "cupti/calls/subscribers.h"
 #include "cupti/driver.h"
-#include "cupti/subscribers.h"
-#include "cupti/work.h"
+#include "cupti/records/work.h"
 
 namespace vg::cupti::observe {
 namespace {

@@ -5,8 +5,8 @@
 #include <map>
 #include <string>
 
-#include "base/mutex.h"
 #include "base/result.h"
+#include "base/sync/mutex.h"
 #include "host_register/ring_pins.h"
 
 namespace vg::host_register {

@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "base/mutex.h"
+#include "base/sync/mutex.h"
 
 namespace vg::host_register {
 

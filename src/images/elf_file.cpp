@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/elf_head.h"
+#include "base/system/elf_head.h"
 
 namespace vg::images {
 namespace {

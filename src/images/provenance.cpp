@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "base/mutex.h"
+#include "base/sync/mutex.h"
 #include "base/undying.h"
 
 namespace vg::images {

@@ -12,10 +12,10 @@
 #include <span>
 #include <vector>
 
-#include "base/futex.h"
-#include "base/mutex.h"
-#include "base/os.h"
-#include "base/spin.h"
+#include "base/sync/futex.h"
+#include "base/sync/mutex.h"
+#include "base/sync/spin.h"
+#include "base/system/os.h"
 #include "base/undying.h"
 
 namespace vg::ipc {

@@ -6,7 +6,7 @@
 
 #include <memory>
 
-#include "base/timeline.h"
+#include "base/sync/timeline.h"
 #include "ipc/shared_event.h"
 
 namespace vg::ipc {

@@ -8,8 +8,8 @@
 
 #include <cerrno>
 
-#include "base/file_size_guard.h"
-#include "base/own_memory.h"
+#include "base/memory/own_memory.h"
+#include "base/system/file_size_guard.h"
 
 namespace vg::ipc {
 namespace {

@@ -9,8 +9,8 @@
 #include <map>
 
 #include "base/log.h"
-#include "base/mutex.h"
-#include "base/os.h"
+#include "base/sync/mutex.h"
+#include "base/system/os.h"
 #include "ipc/service.h"
 
 namespace vg::ipc {

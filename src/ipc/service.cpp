@@ -7,7 +7,7 @@
 #include <cerrno>
 
 #include "base/log.h"
-#include "base/spin.h"
+#include "base/sync/spin.h"
 #include "ipc/channel.h"
 
 namespace vg::ipc {

@@ -5,10 +5,10 @@
 #include <cerrno>
 #include <cstring>
 
-#include "base/futex.h"
 #include "base/log.h"
-#include "base/mutex.h"
-#include "base/spin.h"
+#include "base/sync/futex.h"
+#include "base/sync/mutex.h"
+#include "base/sync/spin.h"
 #include "base/undying.h"
 #include "ipc/event_pages.h"
 #include "ipc/exporter.h"

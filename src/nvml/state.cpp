@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "api/tables/companion.h"
-#include "base/mutex.h"
+#include "base/sync/mutex.h"
 
 // A handle is the address of one of these.
 struct nvmlDevice_st {

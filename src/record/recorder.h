@@ -16,7 +16,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "base/mutex.h"
+#include "base/sync/mutex.h"
 #include "record/copies.h"
 #include "record/entries.h"
 #include "record/host_memory.h"

@@ -11,7 +11,7 @@
 #include <cstring>
 #include <vector>
 
-#include "base/file_size_guard.h"
+#include "base/system/file_size_guard.h"
 #include "record/recording.h"
 #define XXH_INLINE_ALL
 #include <xxhash.h>

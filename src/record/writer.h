@@ -14,7 +14,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "base/mutex.h"
+#include "base/sync/mutex.h"
 #include "record/bytes.h"
 
 namespace vg::record {

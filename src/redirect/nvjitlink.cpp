@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/mutex.h"
+#include "base/sync/mutex.h"
 #include "base/undying.h"
 #include "ptx/facts/linkage.h"
 #include "ptx/facts/register_limit.h"

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "base/format.h"
+#include "base/text/format.h"
 #include "record/recording.h"
 #include "record/writer.h"
 #include "replay/driver.h"

@@ -14,7 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/mutex.h"
+#include "base/sync/mutex.h"
 #include "record/reader.h"
 #include "replay/call.h"
 #include "replay/driver.h"

@@ -13,8 +13,8 @@
 #include <memory>
 
 #include "backend/device_use.h"
-#include "base/process_board.h"
 #include "base/settings.h"
+#include "base/system/process_board.h"
 #include "tools/common/installation.h"
 #include "tools/run.h"
 #include "tools/smi/monitor.h"

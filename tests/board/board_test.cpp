@@ -1,6 +1,6 @@
 // Processes that join the board, end, are killed, and find files there that are not theirs. This program starts itself
 // in other roles, since settings are read once in a process.
-#include "base/process_board.h"
+#include "base/system/process_board.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -14,9 +14,9 @@
 #undef CUPTI_INVALID_CHANNEL_ID
 #undef CUPTI_SYNCHRONIZATION_INVALID_VALUE
 
-#include "cupti/callbacks.h"
+#include "cupti/calls/callbacks.h"
 #include "cupti/cupti.h"
-#include "cupti/records.h"
+#include "cupti/records/records.h"
 
 #if CUPTI_API_VERSION >= 130500
 #define SAME_SIZE(type) static_assert(sizeof(vg::cupti::type) == sizeof(::type), #type)
@@ -88,9 +88,9 @@ static_assert(vg::cupti::kDriverCallbacks == CUPTI_DRIVER_TRACE_CBID_SIZE);
 static_assert(vg::cupti::kRuntimeCallbacks == CUPTI_RUNTIME_TRACE_CBID_SIZE);
 static_assert(vg::cupti::kApiVersion == CUPTI_API_VERSION);
 #define CUPTI_CALLBACK(number, name) static_assert(CUPTI_DRIVER_TRACE_CBID_##name == (number));
-#include "cupti/driver_callbacks.inc"
+#include "cupti/calls/driver_callbacks.inc"
 #undef CUPTI_CALLBACK
 #define CUPTI_CALLBACK(number, name) static_assert(CUPTI_RUNTIME_TRACE_CBID_##name == (number));
-#include "cupti/runtime_callbacks.inc"
+#include "cupti/calls/runtime_callbacks.inc"
 #undef CUPTI_CALLBACK
 #endif

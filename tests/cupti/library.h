@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "cupti/cupti.h"
-#include "cupti/records.h"
+#include "cupti/records/records.h"
 
 namespace vg::cupti::test {
 

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <set>
 
-#include "backend/device_output.h"
+#include "backend/device_side/device_output.h"
 #include "kernels/fixture.h"
 
 namespace vg {

@@ -5,7 +5,7 @@
 #include <atomic>
 
 #include "backend/nvidia/gpu_clock.h"
-#include "base/spin.h"
+#include "base/sync/spin.h"
 
 namespace vg::testing {
 namespace {

@@ -10,12 +10,12 @@
 #include <thread>
 #include <vector>
 
-#include "backend/graph_run.h"
+#include "backend/device_side/graph_run.h"
+#include "backend/device_side/updatable_node.h"
 #include "backend/nvidia/kernels/gpu_kernel.h"
 #include "backend/nvidia/kernels/kernel_services.h"
 #include "backend/queue.h"
-#include "backend/updatable_node.h"
-#include "base/spin.h"
+#include "base/sync/spin.h"
 #include "gpu/fake_gpu.h"
 
 namespace vg::testing {

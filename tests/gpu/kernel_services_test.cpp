@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "backend/condition_table.h"
+#include "backend/device_side/condition_table.h"
 #include "backend/nvidia/kernels/gpu_image.h"
 #include "gpu/fake_gpu.h"
 

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "backend/queue.h"
-#include "base/spin.h"
+#include "base/sync/spin.h"
 #include "cubin/cubin.h"
 #include "gpu/fake_gpu.h"
 

@@ -12,7 +12,7 @@
 #include "backend/cpu/faults/faults.h"
 #include "backend/nvidia/device.h"
 #include "backend/nvidia/traits.h"
-#include "base/log_history.h"
+#include "base/text/log_history.h"
 #include "gpu/fake_gpu.h"
 
 namespace vg::testing {

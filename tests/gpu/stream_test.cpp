@@ -9,7 +9,7 @@
 
 #include "backend/nvidia/sent_work.h"
 #include "backend/queue.h"
-#include "base/spin.h"
+#include "base/sync/spin.h"
 #include "cubin/cubin.h"
 #include "gpu/fake_gpu.h"
 

@@ -6,7 +6,7 @@
 #include <new>
 
 #include "alloc/memory_table.h"
-#include "base/own_memory.h"
+#include "base/memory/own_memory.h"
 
 namespace vg::alloc::heap {
 namespace {

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "api/entry/call.h"
-#include "base/log_history.h"
+#include "base/text/log_history.h"
 
 namespace vg::handlers {
 namespace {

@@ -3,7 +3,7 @@
 #include "api/entry/call.h"
 #include "api/entry/enum_names.h"
 #include "api/watch/trace.h"
-#include "backend/interleaving.h"
+#include "backend/queues/interleaving.h"
 #include "check/calls.h"
 #include "core/process/driver_version.h"
 

@@ -16,7 +16,7 @@
 #include "api/tables/validity.h"
 #include "api/watch/observed_call.h"
 #include "base/log.h"
-#include "base/log_history.h"
+#include "base/text/log_history.h"
 #include "core/contexts/current_context.h"
 #include "core/contexts/green_context.h"
 #include "core/contexts/primary_context.h"

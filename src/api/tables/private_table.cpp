@@ -5,7 +5,7 @@
 #include "api/entry/entry_points.h"
 #include "api/tables/device_report.h"
 #include "base/settings.h"
-#include "check/report.h"
+#include "check/reports/report.h"
 #include "host_register/page_locker.h"
 
 namespace vg::api {

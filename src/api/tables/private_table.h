@@ -32,7 +32,7 @@ struct PrivateTable {
   // A device by its number in VERDIGRIS_DEVICES, visible or not; false beyond the last. `size` of the caller's report:
   // no more than that is written.
   bool (*device)(unsigned number, DeviceReport* report, size_t size);
-  // Of checked mode: every distinct fault that was met since the last call (check/report.h).
+  // Of checked mode: every distinct fault that was met since the last call (check/reports/report.h).
   void (*takeNewFaults)(void (*visit)(void* state, const char* tool, const char* text, uint64_t times), void* state);
   // Calls `visit` for every other process of this user that has used the device, by its number as above.
   void (*otherProcesses)(unsigned number, void (*visit)(void* state, const OtherProcess& process), void* state);

@@ -7,7 +7,7 @@
 
 #include "activity/recorder.h"
 #include "api/watch/trace.h"
-#include "base/mutex.h"
+#include "base/sync/mutex.h"
 #include "base/undying.h"
 #include "core/contexts/context.h"
 #include "core/process/device.h"

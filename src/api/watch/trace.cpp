@@ -12,9 +12,9 @@
 #include <cstring>
 
 #include "activity/recorder.h"
-#include "base/file_size_guard.h"
 #include "base/log.h"
 #include "base/settings.h"
+#include "base/system/file_size_guard.h"
 #include "core/modules/kernel.h"
 
 namespace vg::api {

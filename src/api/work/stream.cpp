@@ -71,7 +71,7 @@ CUresult cuLaunchHostFunc(const Call& call, CUstream hStream, CUhostFn fn, void*
   return stream.give(core::work::HostCall{{fn, userData}});
 }
 
-// How the thread waits that is to call it is advice: ours sleep after a while of spinning (base/core_use.h).
+// How the thread waits that is to call it is advice: ours sleep after a while of spinning (base/sync/core_use.h).
 CUresult cuLaunchHostFunc_v2(const Call& call, CUstream hStream, CUhostFn fn, void* userData, unsigned int syncMode) {
   if (!fn) return missing("fn");
   if (syncMode > CU_HOST_TASK_SPINWAIT) return fail(CUDA_ERROR_INVALID_VALUE, "synchronisation mode %u", syncMode);

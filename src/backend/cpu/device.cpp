@@ -8,8 +8,8 @@
 #include "backend/cpu/queue.h"
 #include "backend/cpu/textures/texture_table.h"
 #include "backend/device_use.h"
-#include "backend/executor.h"
-#include "base/spin.h"
+#include "backend/queues/executor.h"
+#include "base/sync/spin.h"
 
 namespace vg::backend::cpu {
 

@@ -12,9 +12,9 @@
 #include "backend/cpu/run/give_up.h"
 #include "backend/cpu/run/kernel_context.h"
 #include "backend/cpu/run/thread.h"
-#include "backend/device_runtime.h"
+#include "backend/device_side/device_runtime.h"
 #include "check/check.h"
-#include "check/heap_leaks.h"
+#include "check/memory/heap_leaks.h"
 #include "copy/watch.h"
 #include "ptx/facts/layout.h"
 

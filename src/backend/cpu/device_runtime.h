@@ -1,4 +1,4 @@
-// How kernels of the emulated device reach CUDA's device runtime (backend/device_runtime.h).
+// How kernels of the emulated device reach CUDA's device runtime (backend/device_side/device_runtime.h).
 #pragma once
 
 #include "ptx/abi/kernel_abi.h"

@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "base/log.h"
-#include "base/memory_limit.h"
+#include "base/memory/memory_limit.h"
 #include "base/settings.h"
 
 namespace vg::backend::cpu {

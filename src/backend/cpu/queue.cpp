@@ -1,12 +1,12 @@
 #include "backend/cpu/queue.h"
 
-#include "backend/command_failure.h"
 #include "backend/cpu/run/runner.h"
 #include "backend/cpu/run/worker_parallel.h"
 #include "backend/cpu/textures/texture_table.h"
-#include "backend/serial_work.h"
-#include "backend/updatable_node.h"
-#include "check/order.h"
+#include "backend/device_side/updatable_node.h"
+#include "backend/queues/command_failure.h"
+#include "backend/queues/serial_work.h"
+#include "check/races/order.h"
 #include "copy/copy.h"
 
 namespace vg::backend::cpu {

@@ -6,8 +6,8 @@
 #pragma once
 
 #include "backend/cpu/run/launch_place.h"
-#include "backend/executor.h"
 #include "backend/queue.h"
+#include "backend/queues/executor.h"
 
 namespace vg::backend::cpu {
 

@@ -1,9 +1,9 @@
 #include "backend/nvidia/child_queue.h"
 
-#include "backend/command_failure.h"
 #include "backend/nvidia/kernels/gpu_kernel.h"
-#include "base/claim.h"
-#include "base/spin.h"
+#include "backend/queues/command_failure.h"
+#include "base/sync/claim.h"
+#include "base/sync/spin.h"
 
 namespace vg::backend::nvidia {
 namespace {

@@ -8,10 +8,10 @@
 #include <list>
 #include <memory>
 
-#include "backend/executor.h"
 #include "backend/nvidia/kernels/gpu_parts.h"
 #include "backend/nvidia/queue.h"
-#include "base/mutex.h"
+#include "backend/queues/executor.h"
+#include "base/sync/mutex.h"
 
 namespace vg::backend::nvidia {
 

@@ -8,8 +8,8 @@
 #include "backend/nvidia/queue.h"
 #include "backend/nvidia/traits.h"
 #include "base/log.h"
-#include "base/log_history.h"
-#include "base/os.h"
+#include "base/system/os.h"
+#include "base/text/log_history.h"
 #include "base/undying.h"
 
 namespace vg::backend::nvidia {

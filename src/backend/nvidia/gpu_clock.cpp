@@ -3,7 +3,7 @@
 #include <cstdlib>
 
 #include "base/log.h"
-#include "base/spin.h"
+#include "base/sync/spin.h"
 
 namespace vg::backend::nvidia {
 namespace {

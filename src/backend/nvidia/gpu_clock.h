@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <functional>
 
-#include "base/mutex.h"
 #include "base/result.h"
+#include "base/sync/mutex.h"
 
 namespace vg::backend::nvidia {
 

@@ -6,9 +6,9 @@
 #include <memory>
 #include <vector>
 
+#include "backend/launches/prepared_launches.h"
 #include "backend/nvidia/compute/prepared_grids.h"
 #include "backend/nvidia/kernels/gpu_kernel.h"
-#include "backend/prepared_launches.h"
 
 namespace vg::backend::nvidia {
 

@@ -1,6 +1,6 @@
 #include "backend/nvidia/promised_points.h"
 
-#include "base/spin_lock.h"
+#include "base/sync/spin_lock.h"
 
 namespace vg::backend::nvidia {
 

@@ -6,8 +6,8 @@
 #include <atomic>
 
 #include "backend/nvidia/channel/channel.h"
-#include "base/spin_lock.h"
-#include "base/timeline.h"
+#include "base/sync/spin_lock.h"
+#include "base/sync/timeline.h"
 
 namespace vg::backend::nvidia {
 

@@ -1,10 +1,10 @@
 #include "backend/nvidia/queue.h"
 
-#include "backend/command_failure.h"
+#include "backend/device_side/updatable_node.h"
 #include "backend/nvidia/sent_work.h"
-#include "backend/updatable_node.h"
-#include "base/claim.h"
-#include "base/mutex.h"
+#include "backend/queues/command_failure.h"
+#include "base/sync/claim.h"
+#include "base/sync/mutex.h"
 #include "copy/copy.h"
 
 namespace vg::backend::nvidia {

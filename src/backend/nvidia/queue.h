@@ -5,7 +5,7 @@
 
 #include "backend/nvidia/queue_parts.h"
 #include "backend/queue.h"
-#include "backend/serial_work.h"
+#include "backend/queues/serial_work.h"
 
 namespace vg::backend::nvidia {
 

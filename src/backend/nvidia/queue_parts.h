@@ -4,7 +4,7 @@
 
 #include <atomic>
 
-#include "backend/launch_limit.h"
+#include "backend/launches/launch_limit.h"
 #include "backend/nvidia/copies/copy_lanes.h"
 #include "backend/nvidia/copies/transfer.h"
 #include "backend/nvidia/gpu_clock.h"

@@ -5,9 +5,9 @@
 
 #include "backend/nvidia/compute/fault_report.h"
 #include "backend/nvidia/kernels/gpu_kernel.h"
-#include "base/claim.h"
 #include "base/log.h"
-#include "base/spin.h"
+#include "base/sync/claim.h"
+#include "base/sync/spin.h"
 #include "copy/copy.h"
 
 namespace vg::backend::nvidia {

@@ -13,7 +13,7 @@
 
 #include "backend/command.h"
 #include "backend/nvidia/work_sender.h"
-#include "base/handover.h"
+#include "base/sync/handover.h"
 
 namespace vg::backend::nvidia {
 

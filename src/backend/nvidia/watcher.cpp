@@ -1,8 +1,8 @@
 #include "backend/nvidia/watcher.h"
 
-#include "base/futex.h"
-#include "base/os.h"
-#include "base/spin.h"
+#include "base/sync/futex.h"
+#include "base/sync/spin.h"
+#include "base/system/os.h"
 
 namespace vg::backend::nvidia {
 namespace {

@@ -2,15 +2,15 @@
 // the first need; ends with its device, as tests have it: those of a process stay.
 //
 // It polls without a pause while something ends every now and then, which is what makes waiting calls quick; behind a
-// long kernel it naps. While the system refuses the thread, those who wait for work look (base/spare_hands.h).
+// long kernel it naps. While the system refuses the thread, those who wait for work look (base/sync/spare_hands.h).
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
 
-#include "base/mutex.h"
-#include "base/spare_hands.h"
+#include "base/sync/mutex.h"
+#include "base/sync/spare_hands.h"
 
 namespace vg::backend::nvidia {
 

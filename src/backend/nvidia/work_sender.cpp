@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <deque>
 
-#include "backend/executor.h"
-#include "backend/graph_run.h"
+#include "backend/device_side/graph_run.h"
 #include "backend/nvidia/kernels/gpu_kernel.h"
+#include "backend/queues/executor.h"
 
 namespace vg::backend::nvidia {
 namespace {

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "alloc/record.h"
-#include "base/mutex.h"
+#include "base/memory/slab.h"
 #include "base/raw_enum.h"
-#include "base/slab.h"
+#include "base/sync/mutex.h"
 #include "core/arrays/array_storage.h"
 #include "core/contexts/context.h"
 #include "core/memory/memory.h"

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/log.h"
-#include "base/mutex.h"
 #include "base/raw_enum.h"
+#include "base/sync/mutex.h"
 #include "base/undo.h"
 #include "core/arrays/array.h"
 #include "core/arrays/array_storage.h"

@@ -10,8 +10,8 @@
 #include "alloc/sparse_range.h"
 #include "arrays/layout.h"
 #include "arrays/pages.h"
-#include "base/mutex.h"
 #include "base/result.h"
+#include "base/sync/mutex.h"
 
 namespace vg::alloc {
 struct Record;

@@ -15,8 +15,8 @@
 
 #include "backend/command.h"
 #include "backend/device.h"
-#include "base/mutex.h"
 #include "base/result.h"
+#include "base/sync/mutex.h"
 #include "core/contexts/context_storage.h"
 #include "core/dumps/core_dump_attributes.h"
 #include "core/process/thread_state.h"

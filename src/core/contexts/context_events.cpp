@@ -1,6 +1,6 @@
 #include "core/contexts/context_events.h"
 
-#include "check/order.h"
+#include "check/races/order.h"
 #include "core/contexts/context.h"
 #include "core/streams/capture_sink.h"
 #include "core/streams/event.h"

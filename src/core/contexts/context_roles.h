@@ -4,7 +4,7 @@
 
 #include <span>
 
-#include "backend/fault_scene.h"
+#include "backend/launches/fault_scene.h"
 
 namespace vg::core {
 

@@ -1,6 +1,6 @@
 #include "core/contexts/context_storage.h"
 
-#include "base/mutex.h"
+#include "base/sync/mutex.h"
 
 namespace vg::core {
 

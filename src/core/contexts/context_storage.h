@@ -9,8 +9,8 @@
 #include <array>
 #include <atomic>
 
-#include "base/mutex.h"
 #include "base/result.h"
+#include "base/sync/mutex.h"
 
 namespace vg::core {
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "backend/device.h"
-#include "base/mutex.h"
+#include "base/memory/slab.h"
 #include "base/raw_enum.h"
-#include "base/slab.h"
+#include "base/sync/mutex.h"
 #include "core/process/device.h"
 #include "core/process/driver_version.h"
 

@@ -11,7 +11,7 @@
 
 #include <cstdint>
 
-#include "backend/multiprocessor_set.h"
+#include "backend/launches/multiprocessor_set.h"
 #include "base/result.h"
 
 namespace vg::core {

@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "base/mutex.h"
-#include "base/slab.h"
+#include "base/memory/slab.h"
+#include "base/sync/mutex.h"
 #include "core/contexts/primary_context.h"
 #include "core/process/device.h"
 #include "core/process/inside_host_function.h"

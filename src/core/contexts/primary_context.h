@@ -7,8 +7,8 @@
 #include <condition_variable>
 #include <thread>
 
-#include "base/mutex.h"
 #include "base/result.h"
+#include "base/sync/mutex.h"
 #include "core/contexts/context.h"
 #include "core/process/device.h"
 

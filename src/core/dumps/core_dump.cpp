@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/log.h"
-#include "base/mutex.h"
 #include "base/settings.h"
+#include "base/sync/mutex.h"
 #include "base/undying.h"
 #include "core/contexts/context.h"
 #include "core/dumps/dump_writer.h"

@@ -8,7 +8,7 @@
 
 #include <cuda.h>
 
-#include "backend/fault_scene.h"
+#include "backend/launches/fault_scene.h"
 #include "base/result.h"
 
 namespace vg::core {

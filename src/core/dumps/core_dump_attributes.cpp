@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "base/log.h"
-#include "base/mutex.h"
 #include "base/settings.h"
+#include "base/sync/mutex.h"
 
 namespace vg::core {
 namespace {

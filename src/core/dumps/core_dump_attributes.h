@@ -11,8 +11,8 @@
 #include <cstddef>
 #include <string>
 
-#include "base/mutex.h"
 #include "base/result.h"
+#include "base/sync/mutex.h"
 
 namespace vg::core {
 

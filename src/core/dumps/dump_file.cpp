@@ -10,8 +10,8 @@
 #include <cstring>
 #include <memory>
 
-#include "base/elf_head.h"
-#include "base/file_size_guard.h"
+#include "base/system/elf_head.h"
+#include "base/system/file_size_guard.h"
 
 namespace vg::core {
 namespace {

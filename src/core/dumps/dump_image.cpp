@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "base/elf_head.h"
+#include "base/system/elf_head.h"
 
 namespace vg::core::dump {
 namespace {

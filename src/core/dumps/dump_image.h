@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "backend/fault_scene.h"
+#include "backend/launches/fault_scene.h"
 
 namespace vg::core::dump {
 

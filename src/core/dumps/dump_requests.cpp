@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <cstdint>
 
-#include "base/mutex.h"
+#include "base/sync/mutex.h"
 #include "core/contexts/context.h"
 #include "core/dumps/core_dump.h"
 #include "core/dumps/core_dump_attributes.h"

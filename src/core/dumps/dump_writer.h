@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "backend/fault_scene.h"
+#include "backend/launches/fault_scene.h"
 #include "base/result.h"
 
 namespace vg::core {

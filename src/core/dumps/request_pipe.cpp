@@ -10,8 +10,8 @@
 #include <string>
 
 #include "base/log.h"
-#include "base/mutex.h"
-#include "base/os.h"
+#include "base/sync/mutex.h"
+#include "base/system/os.h"
 
 namespace vg::core::dump {
 namespace {

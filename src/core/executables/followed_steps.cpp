@@ -1,6 +1,6 @@
 #include "core/executables/followed_steps.h"
 
-#include "check/order.h"
+#include "check/races/order.h"
 
 namespace vg::core {
 

@@ -16,9 +16,9 @@
 
 #include <vector>
 
-#include "backend/graph_run.h"
-#include "base/mutex.h"
-#include "base/timeline.h"
+#include "backend/device_side/graph_run.h"
+#include "base/sync/mutex.h"
+#include "base/sync/timeline.h"
 #include "core/streams/stream.h"
 
 namespace vg::core {

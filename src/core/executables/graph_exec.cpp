@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/slab.h"
+#include "base/memory/slab.h"
 #include "core/contexts/context.h"
 #include "core/contexts/current_context.h"
 #include "core/executables/graph_device_launch.h"

@@ -7,8 +7,8 @@
 #include <optional>
 #include <utility>
 
-#include "backend/condition_table.h"
 #include "backend/device.h"
+#include "backend/device_side/condition_table.h"
 #include "base/log.h"
 #include "base/raw_enum.h"
 #include "copy/copy.h"

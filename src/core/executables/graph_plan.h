@@ -20,8 +20,8 @@
 #include <vector>
 
 #include "backend/command.h"
-#include "backend/executor.h"
-#include "backend/updatable_node.h"
+#include "backend/device_side/updatable_node.h"
+#include "backend/queues/executor.h"
 #include "core/executables/followed_steps.h"
 #include "core/executables/graph_environment.h"
 #include "core/executables/graph_levels.h"

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "backend/prepared_launches.h"
+#include "backend/launches/prepared_launches.h"
 
 namespace vg::backend {
 class Queue;

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/mutex.h"
 #include "base/raw_enum.h"
+#include "base/sync/mutex.h"
 #include "base/undying.h"
 #include "core/contexts/context.h"
 #include "core/graphs/graph.h"

@@ -5,9 +5,9 @@
 #include <queue>
 #include <utility>
 
-#include "backend/updatable_node.h"
-#include "base/mutex.h"
-#include "base/slab.h"
+#include "backend/device_side/updatable_node.h"
+#include "base/memory/slab.h"
+#include "base/sync/mutex.h"
 #include "core/graphs/graph_conditions.h"
 #include "core/graphs/user_object.h"
 

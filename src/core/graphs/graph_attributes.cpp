@@ -3,7 +3,7 @@
 #include <iterator>
 
 #include "backend/device.h"
-#include "backend/updatable_node.h"
+#include "backend/device_side/updatable_node.h"
 #include "core/contexts/context.h"
 #include "core/graphs/graph_describe.h"
 #include "core/process/device.h"

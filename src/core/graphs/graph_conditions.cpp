@@ -3,7 +3,7 @@
 #include <map>
 #include <new>
 
-#include "backend/condition_table.h"
+#include "backend/device_side/condition_table.h"
 #include "base/undying.h"
 
 namespace vg::core::graphs {

@@ -4,8 +4,8 @@
 #include <deque>
 #include <unordered_map>
 
-#include "base/format.h"
 #include "base/raw_enum.h"
+#include "base/text/format.h"
 #include "core/graphs/graph_describe.h"
 #include "core/memory/memory.h"
 #include "core/modules/kernel.h"

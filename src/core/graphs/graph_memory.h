@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "base/timeline.h"
+#include "base/sync/timeline.h"
 #include "core/graphs/graph.h"
 
 namespace vg::core {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/slab.h"
+#include "base/memory/slab.h"
 #include "core/process/inside_host_function.h"
 
 namespace vg::core {

@@ -5,7 +5,7 @@
 #include <map>
 #include <unordered_map>
 
-#include "base/mutex.h"
+#include "base/sync/mutex.h"
 #include "base/undying.h"
 #include "core/memory/memory.h"
 

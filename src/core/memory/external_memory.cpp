@@ -7,10 +7,10 @@
 
 #include "alloc/address_space.h"
 #include "alloc/host_memory.h"
-#include "base/mutex.h"
+#include "base/memory/slab.h"
 #include "base/raw_enum.h"
 #include "base/round.h"
-#include "base/slab.h"
+#include "base/sync/mutex.h"
 #include "base/undo.h"
 #include "base/undying.h"
 #include "core/contexts/context.h"

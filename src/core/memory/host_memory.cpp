@@ -3,8 +3,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/mutex.h"
-#include "base/own_memory.h"
+#include "base/memory/own_memory.h"
+#include "base/sync/mutex.h"
 #include "base/undo.h"
 #include "base/undying.h"
 #include "core/contexts/context.h"

@@ -7,7 +7,7 @@
 #include <new>
 #include <vector>
 
-#include "base/mutex.h"
+#include "base/sync/mutex.h"
 #include "base/undying.h"
 #include "core/contexts/context.h"
 #include "core/memory/ipc_exports.h"

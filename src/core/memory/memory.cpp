@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "alloc/heap.h"
-#include "base/own_memory.h"
+#include "base/memory/own_memory.h"
 #include "base/round.h"
 #include "core/contexts/context.h"
 #include "core/memory/memory_heaps.h"

@@ -5,9 +5,9 @@
 
 #include "activity/recorder.h"
 #include "alloc/watch.h"
-#include "base/mutex.h"
-#include "base/spin.h"
-#include "base/spin_lock.h"
+#include "base/sync/mutex.h"
+#include "base/sync/spin.h"
+#include "base/sync/spin_lock.h"
 #include "base/undying.h"
 #include "core/contexts/context.h"
 #include "core/memory/memory.h"

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/own_memory.h"
+#include "base/memory/own_memory.h"
 #include "base/raw_enum.h"
 #include "core/contexts/context.h"
 #include "core/memory/advice_table.h"

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "alloc/heap.h"
-#include "base/mutex.h"
 #include "base/round.h"
+#include "base/sync/mutex.h"
 #include "core/contexts/context.h"
 #include "core/memory/memory.h"
 #include "core/memory/memory_heaps.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "backend/device_use.h"
-#include "base/mutex.h"
+#include "base/sync/mutex.h"
 #include "base/undying.h"
 #include "core/process/device.h"
 

@@ -9,7 +9,7 @@
 #include "backend/device.h"
 #include "backend/movable_memory.h"
 #include "base/result.h"
-#include "base/timeline.h"
+#include "base/sync/timeline.h"
 #include "core/memory/memory_table.h"
 
 namespace vg::core {

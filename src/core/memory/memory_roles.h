@@ -8,7 +8,7 @@
 
 #include "alloc/record.h"
 #include "base/result.h"
-#include "base/timeline.h"
+#include "base/sync/timeline.h"
 
 namespace vg::core::memory {
 

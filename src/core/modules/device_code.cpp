@@ -1,6 +1,6 @@
 #include "core/modules/device_code.h"
 
-#include "base/mutex.h"
+#include "base/sync/mutex.h"
 #include "cubin/compiler.h"
 #include "images/container.h"
 #include "images/linked_text.h"

@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "backend/device.h"
-#include "base/mutex.h"
 #include "base/result.h"
+#include "base/sync/mutex.h"
 #include "cubin/cubin.h"
 #include "images/image_source.h"
 

@@ -1,6 +1,6 @@
 #include "core/modules/function.h"
 
-#include "base/slab.h"
+#include "base/memory/slab.h"
 
 namespace vg::core {
 namespace {

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "backend/device.h"
-#include "base/mutex.h"
 #include "base/result.h"
+#include "base/sync/mutex.h"
 #include "core/modules/function.h"
 
 namespace vg::core {

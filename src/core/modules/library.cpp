@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "base/log.h"
-#include "base/slab.h"
+#include "base/memory/slab.h"
 #include "core/contexts/context.h"
 #include "core/modules/module.h"
 #include "core/process/device.h"

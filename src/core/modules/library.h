@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "backend/device.h"
-#include "base/mutex.h"
 #include "base/result.h"
+#include "base/sync/mutex.h"
 #include "core/modules/device_code.h"
 #include "core/modules/image_preview.h"
 #include "core/modules/jit_options.h"

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string_view>
 
-#include "base/slab.h"
+#include "base/memory/slab.h"
 #include "core/modules/device_code.h"
 #include "core/modules/image_preview.h"
 #include "core/modules/module.h"

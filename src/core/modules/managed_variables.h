@@ -5,8 +5,8 @@
 #include <string>
 
 #include "backend/device.h"
-#include "base/mutex.h"
 #include "base/result.h"
+#include "base/sync/mutex.h"
 
 namespace vg::core {
 

@@ -1,8 +1,8 @@
 #include "core/modules/module.h"
 
-#include "base/mutex.h"
+#include "base/memory/slab.h"
 #include "base/settings.h"
-#include "base/slab.h"
+#include "base/sync/mutex.h"
 #include "core/contexts/context.h"
 #include "core/memory/memory.h"
 #include "core/modules/device_code.h"

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "backend/device.h"
-#include "base/mutex.h"
 #include "base/result.h"
+#include "base/sync/mutex.h"
 #include "core/modules/function.h"
 #include "core/modules/jit_options.h"
 #include "core/modules/managed_variables.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "backend/occupancy.h"
+#include "backend/launches/occupancy.h"
 #include "core/contexts/context.h"
 #include "core/contexts/green_context.h"
 #include "core/modules/kernel.h"

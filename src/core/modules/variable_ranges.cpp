@@ -4,8 +4,8 @@
 #include <iterator>
 #include <map>
 
-#include "base/mutex.h"
-#include "base/shared_mutex.h"
+#include "base/sync/mutex.h"
+#include "base/sync/shared_mutex.h"
 #include "base/undying.h"
 
 namespace vg::core::variables {

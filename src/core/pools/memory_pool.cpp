@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "base/raw_enum.h"
-#include "check/stream_memory.h"
+#include "check/memory/stream_memory.h"
 #include "core/contexts/context.h"
 #include "core/memory/memory.h"
 #include "core/memory/memory_heaps.h"

@@ -22,9 +22,9 @@
 #include <vector>
 
 #include "alloc/heap.h"
-#include "base/mutex.h"
 #include "base/result.h"
-#include "base/spin_lock.h"
+#include "base/sync/mutex.h"
+#include "base/sync/spin_lock.h"
 #include "core/pools/pool_source.h"
 #include "core/pools/reusable_memory.h"
 #include "core/streams/stream.h"

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <atomic>
 
-#include "base/mutex.h"
+#include "base/memory/slab.h"
 #include "base/raw_enum.h"
 #include "base/round.h"
-#include "base/slab.h"
+#include "base/sync/mutex.h"
 #include "base/undying.h"
 #include "core/memory/memory_heaps.h"
 #include "core/process/device.h"

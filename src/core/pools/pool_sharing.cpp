@@ -9,9 +9,9 @@
 
 #include "alloc/address_space.h"
 #include "alloc/host_memory.h"
-#include "base/mutex.h"
 #include "base/raw_enum.h"
 #include "base/round.h"
+#include "base/sync/mutex.h"
 #include "base/undo.h"
 #include "base/undying.h"
 #include "core/memory/device_visible_host.h"

@@ -7,7 +7,7 @@
 
 #include "alloc/record.h"
 #include "base/result.h"
-#include "base/timeline.h"
+#include "base/sync/timeline.h"
 #include "core/pools/pool.h"
 
 namespace vg::core::memory {

@@ -7,8 +7,8 @@
 
 #include "alloc/address_space.h"
 #include "alloc/host_memory.h"
-#include "base/file_size_guard.h"
 #include "base/round.h"
+#include "base/system/file_size_guard.h"
 #include "core/memory/device_visible_host.h"
 #include "core/memory/memory_heaps.h"
 #include "host_register/placement.h"

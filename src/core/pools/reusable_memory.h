@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "alloc/record.h"
-#include "base/timeline.h"
+#include "base/sync/timeline.h"
 
 namespace vg::core::memory {
 

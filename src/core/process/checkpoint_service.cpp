@@ -7,9 +7,9 @@
 #include <new>
 
 #include "base/log.h"
-#include "base/os.h"
-#include "base/process_board.h"
-#include "base/spin.h"
+#include "base/sync/spin.h"
+#include "base/system/os.h"
+#include "base/system/process_board.h"
 #include "core/contexts/context.h"
 #include "core/process/checkpoint.h"
 #include "core/process/device.h"

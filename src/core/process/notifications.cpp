@@ -1,6 +1,6 @@
 #include "core/process/notifications.h"
 
-#include "base/slab.h"
+#include "base/memory/slab.h"
 
 namespace vg::core::notifications {
 namespace {

@@ -1,8 +1,8 @@
 #include "core/streams/event.h"
 
-#include "base/slab.h"
-#include "base/spare_hands.h"
-#include "base/spin_lock.h"
+#include "base/memory/slab.h"
+#include "base/sync/spare_hands.h"
+#include "base/sync/spin_lock.h"
 #include "core/contexts/context.h"
 #include "core/process/device.h"
 #include "core/streams/event_sharing.h"

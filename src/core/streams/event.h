@@ -9,9 +9,9 @@
 #include <cstdint>
 #include <memory>
 
-#include "base/mutex.h"
 #include "base/result.h"
-#include "base/timeline.h"
+#include "base/sync/mutex.h"
+#include "base/sync/timeline.h"
 #include "core/streams/capture_sink.h"
 
 namespace vg::core {

@@ -2,7 +2,7 @@
 
 #include <new>
 
-#include "base/spin.h"
+#include "base/sync/spin.h"
 #include "core/process/gate.h"
 #include "ipc/event_bridge.h"
 #include "ipc/shared_event.h"

@@ -9,7 +9,7 @@
 #include <memory>
 
 #include "base/result.h"
-#include "base/timeline.h"
+#include "base/sync/timeline.h"
 
 namespace vg::ipc {
 class SharedEvent;

@@ -2,8 +2,8 @@
 // Thread-safe.
 #pragma once
 
-#include "base/spin_lock.h"
-#include "base/timeline.h"
+#include "base/sync/spin_lock.h"
+#include "base/sync/timeline.h"
 
 namespace vg::core {
 

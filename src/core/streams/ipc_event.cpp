@@ -6,7 +6,7 @@
 #include <cstring>
 #include <map>
 
-#include "base/mutex.h"
+#include "base/sync/mutex.h"
 #include "base/undying.h"
 #include "core/streams/event.h"
 #include "core/streams/event_sharing.h"

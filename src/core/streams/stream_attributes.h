@@ -4,8 +4,8 @@
 
 #include <cuda.h>
 
-#include "base/mutex.h"
 #include "base/result.h"
+#include "base/sync/mutex.h"
 
 namespace vg::core {
 

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "base/mutex.h"
-#include "base/slab.h"
+#include "base/memory/slab.h"
+#include "base/sync/mutex.h"
 #include "core/contexts/context.h"
 #include "core/process/device.h"
 #include "core/process/inside_host_function.h"

@@ -3,7 +3,7 @@
 
 #include <cuda.h>
 
-#include "arrays/texture.h"
+#include "arrays/reading/texture.h"
 #include "base/result.h"
 
 namespace vg::core {

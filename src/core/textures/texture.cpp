@@ -1,7 +1,7 @@
 #include "core/textures/texture.h"
 
+#include "base/memory/slab.h"
 #include "base/raw_enum.h"
-#include "base/slab.h"
 #include "core/contexts/context.h"
 #include "core/process/device.h"
 #include "core/textures/texture_view.h"

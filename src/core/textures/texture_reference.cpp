@@ -4,8 +4,8 @@
 #include <map>
 #include <string>
 
-#include "base/mutex.h"
-#include "base/slab.h"
+#include "base/memory/slab.h"
+#include "base/sync/mutex.h"
 #include "base/undying.h"
 #include "core/arrays/array.h"
 #include "core/contexts/context.h"

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "alloc/record.h"
-#include "arrays/footprint.h"
 #include "arrays/format.h"
-#include "arrays/texel.h"
+#include "arrays/reading/footprint.h"
+#include "arrays/reading/texel.h"
 #include "base/raw_enum.h"
 #include "core/arrays/array.h"
 #include "core/arrays/array_storage.h"

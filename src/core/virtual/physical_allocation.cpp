@@ -2,9 +2,9 @@
 
 #include <string>
 
-#include "base/mutex.h"
+#include "base/memory/slab.h"
 #include "base/raw_enum.h"
-#include "base/slab.h"
+#include "base/sync/mutex.h"
 #include "core/memory/memory.h"
 #include "core/memory/memory_activity.h"
 #include "core/memory/memory_heaps.h"

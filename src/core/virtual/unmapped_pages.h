@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "alloc/physical_memory.h"
-#include "base/timeline.h"
+#include "base/sync/timeline.h"
 
 namespace vg::core::memory {
 

@@ -1,9 +1,9 @@
 // Who may touch what is mapped.
 #include <algorithm>
 
-#include "base/mutex.h"
-#include "base/out_of_memory.h"
+#include "base/memory/out_of_memory.h"
 #include "base/raw_enum.h"
+#include "base/sync/mutex.h"
 #include "core/contexts/context.h"
 #include "core/memory/device_visible_host.h"
 #include "core/process/device.h"

@@ -2,8 +2,8 @@
 
 #include <iterator>
 
-#include "base/mutex.h"
-#include "base/patience.h"
+#include "base/sync/mutex.h"
+#include "base/sync/patience.h"
 #include "base/undying.h"
 #include "core/contexts/context.h"
 #include "core/memory/memory.h"

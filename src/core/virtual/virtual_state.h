@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "alloc/address_space.h"
-#include "base/mutex.h"
+#include "base/sync/mutex.h"
 #include "core/virtual/physical_allocation.h"
 #include "core/virtual/unmapped_pages.h"
 

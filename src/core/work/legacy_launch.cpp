@@ -4,7 +4,7 @@
 #include <map>
 #include <vector>
 
-#include "base/mutex.h"
+#include "base/sync/mutex.h"
 #include "base/undying.h"
 #include "core/contexts/context.h"
 #include "core/modules/kernel.h"

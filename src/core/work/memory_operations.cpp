@@ -6,10 +6,10 @@
 
 #include <vector>
 
-#include "backend/interleaving.h"
-#include "base/patience.h"
+#include "backend/queues/interleaving.h"
 #include "base/raw_enum.h"
-#include "base/spin.h"
+#include "base/sync/patience.h"
+#include "base/sync/spin.h"
 #include "copy/guard.h"
 #include "copy/watch.h"
 #include "core/contexts/context.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/spin.h"
+#include "base/sync/spin.h"
 #include "core/memory/memory_table.h"
 #include "core/process/device.h"
 

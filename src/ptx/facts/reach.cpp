@@ -3,7 +3,7 @@
 #include <atomic>
 #include <iterator>
 
-#include "base/mutex.h"
+#include "base/sync/mutex.h"
 
 namespace vg::ptx {
 namespace {

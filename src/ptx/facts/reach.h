@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "base/own_memory.h"
+#include "base/memory/own_memory.h"
 #include "ptx/abi/kernel_abi.h"
 #include "ptx/abi/reach_abi.h"
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <map>
 
-#include "base/mutex.h"
+#include "base/sync/mutex.h"
 #include "base/undying.h"
 #include "ptx/interpreter/interpreter_impl.h"
 

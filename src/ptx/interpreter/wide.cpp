@@ -1,5 +1,5 @@
 // 128-bit values: two register slots, low half first.
-#include "base/mutex.h"
+#include "base/sync/mutex.h"
 #include "ptx/facts/cancelled_cluster.h"
 #include "ptx/interpreter/interpreter_impl.h"
 

@@ -30,8 +30,8 @@
 #include <string>
 #include <utility>
 
-#include "base/mutex.h"
-#include "base/once.h"
+#include "base/sync/mutex.h"
+#include "base/sync/once.h"
 #include "ptx/abi/kernel_blob.h"
 #include "ptx/facts/coverage.h"
 #include "ptx/llvm/analysis/abreast.h"

@@ -1,6 +1,6 @@
 #include "tools/conform/html.h"
 
-#include "base/markup.h"
+#include "base/text/markup.h"
 
 namespace vg::tools {
 namespace {

@@ -4,8 +4,8 @@
 #include <fstream>
 #include <vector>
 
-#include "base/markup.h"
-#include "base/plain_names.h"
+#include "base/text/markup.h"
+#include "base/text/plain_names.h"
 
 namespace vg::tools::cover {
 namespace {

@@ -2,7 +2,7 @@
 #include <cstdio>
 #include <utility>
 
-#include "base/markup.h"
+#include "base/text/markup.h"
 #include "tools/smi/print.h"
 
 namespace vg::tools::smi_print {

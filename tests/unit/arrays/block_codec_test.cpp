@@ -1,5 +1,5 @@
 // Block-compressed formats against what an independent decoder made of the same blocks.
-#include "arrays/block_codec.h"
+#include "arrays/compressed/block_codec.h"
 
 #include <cuda.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Levels and lines of gradients against what an H200 answered.
-#include "arrays/footprint.h"
+#include "arrays/reading/footprint.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include <map>
 #include <vector>
 
-#include "arrays/sampler.h"
+#include "arrays/reading/sampler.h"
 
 namespace vg::arrays {
 namespace {

@@ -1,5 +1,5 @@
 // Reading by vectors against reading lane by lane: every format, kind and sampler, on every instruction set at hand.
-#include "arrays/row_sampler.h"
+#include "arrays/reading/row_sampler.h"
 #include "arrays/half_float.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "arrays/sampler.h"
+#include "arrays/reading/sampler.h"
 
 namespace vg::arrays {
 namespace {

@@ -1,5 +1,5 @@
 // Sampling against a scalar model, and every format there and back.
-#include "arrays/sampler.h"
+#include "arrays/reading/sampler.h"
 #include "arrays/half_float.h"
 
 #include <gtest/gtest.h>
@@ -11,9 +11,9 @@
 #include <random>
 #include <vector>
 
-#include "arrays/cubemap.h"
-#include "arrays/footprint.h"
-#include "arrays/surface.h"
+#include "arrays/reading/cubemap.h"
+#include "arrays/reading/footprint.h"
+#include "arrays/reading/surface.h"
 
 namespace vg::arrays {
 namespace {

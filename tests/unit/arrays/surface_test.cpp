@@ -1,5 +1,5 @@
 // Where the accesses of a warp go, at once and one by one.
-#include "arrays/surface.h"
+#include "arrays/reading/surface.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Records as kernels write them, and what a kernel that runs wild leaves in their place.
-#include "backend/device_output.h"
+#include "backend/device_side/device_output.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "backend/executor.h"
+#include "backend/queues/executor.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/timeline.h"
+#include "base/sync/timeline.h"
 
 namespace vg::backend::cpu {
 namespace {

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/os.h"
+#include "base/system/os.h"
 
 namespace vg::backend::cpu {
 namespace {

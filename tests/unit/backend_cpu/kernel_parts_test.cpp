@@ -12,9 +12,9 @@
 #include "backend/cpu/code/engine.h"
 #include "backend/cpu/code/kernel_code.h"
 #include "backend/cpu/run/device_heap.h"
-#include "backend/kernel_print.h"
-#include "backend/occupancy.h"
-#include "base/kernel_cache.h"
+#include "backend/device_side/kernel_print.h"
+#include "backend/launches/occupancy.h"
+#include "base/system/kernel_cache.h"
 
 namespace vg::backend::cpu {
 namespace {

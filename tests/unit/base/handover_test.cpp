@@ -1,4 +1,4 @@
-#include "base/handover.h"
+#include "base/sync/handover.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // What the kernel cache trusts: the code in it is run, so nothing but what the user's own processes wrote comes out.
-#include "base/kernel_cache.h"
+#include "base/system/kernel_cache.h"
 
 #include <dirent.h>
 #include <fcntl.h>

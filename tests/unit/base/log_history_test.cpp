@@ -1,4 +1,4 @@
-#include "base/log_history.h"
+#include "base/text/log_history.h"
 
 #include <gtest/gtest.h>
 

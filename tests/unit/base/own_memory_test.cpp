@@ -1,4 +1,4 @@
-#include "base/own_memory.h"
+#include "base/memory/own_memory.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -7,7 +7,7 @@
 #include <memory>
 #include <set>
 
-#include "base/guarded_range.h"
+#include "base/memory/guarded_range.h"
 
 namespace vg {
 namespace {

@@ -1,4 +1,4 @@
-#include "base/plain_names.h"
+#include "base/text/plain_names.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "base/slab.h"
+#include "base/memory/slab.h"
 
 #include <gtest/gtest.h>
 

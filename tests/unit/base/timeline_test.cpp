@@ -1,4 +1,4 @@
-#include "base/timeline.h"
+#include "base/sync/timeline.h"
 
 #include <gtest/gtest.h>
 

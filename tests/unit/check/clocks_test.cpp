@@ -1,4 +1,4 @@
-#include "check/clocks.h"
+#include "check/races/clocks.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "check/global_memory.h"
+#include "check/memory/global_memory.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "check/initialised.h"
+#include "check/memory/initialised.h"
 
 #include <gtest/gtest.h>
 

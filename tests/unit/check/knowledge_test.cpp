@@ -1,4 +1,4 @@
-#include "check/knowledge.h"
+#include "check/races/knowledge.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "check/order.h"
+#include "check/races/order.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "check/shared_memory.h"
+#include "check/memory/shared_memory.h"
 
 #include <gtest/gtest.h>
 

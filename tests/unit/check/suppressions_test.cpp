@@ -1,4 +1,4 @@
-#include "check/suppressions.h"
+#include "check/reports/suppressions.h"
 
 #include <gtest/gtest.h>
 

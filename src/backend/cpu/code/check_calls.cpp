@@ -6,7 +6,7 @@
 
 #include "backend/cpu/run/block.h"
 #include "backend/cpu/run/thread.h"
-#include "check/compiled.h"
+#include "check/blocks/compiled.h"
 
 namespace vg::backend::cpu {
 namespace {

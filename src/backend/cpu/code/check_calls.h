@@ -1,4 +1,4 @@
-// What compiled kernels ask checked mode (ptx/abi/reach_abi.h, check/compiled.h).
+// What compiled kernels ask checked mode (ptx/abi/reach_abi.h, check/blocks/compiled.h).
 #pragma once
 
 #include <cstdint>

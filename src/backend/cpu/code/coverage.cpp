@@ -12,10 +12,10 @@
 #include <cstring>
 #include <new>
 
-#include "base/file_size_guard.h"
 #include "base/log.h"
 #include "base/round.h"
 #include "base/settings.h"
+#include "base/system/file_size_guard.h"
 #include "base/undying.h"
 #include "ptx/facts/coverage.h"
 #include "ptx/facts/coverage_file.h"

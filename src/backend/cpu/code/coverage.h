@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "base/kernel_cache.h"
-#include "base/mutex.h"
+#include "base/sync/mutex.h"
+#include "base/system/kernel_cache.h"
 #include "ptx/text/ast.h"
 
 namespace vg::backend::cpu::coverage {

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <string_view>
 
-#include "base/elf_head.h"
-#include "base/plain_names.h"
+#include "base/system/elf_head.h"
+#include "base/text/plain_names.h"
 
 namespace vg::backend::cpu {
 namespace {

@@ -15,8 +15,8 @@
 #include "backend/cpu/code/coverage.h"
 #include "backend/cpu/code/debug_object.h"
 #include "backend/cpu/code/kernel_code.h"
-#include "base/mutex.h"
 #include "base/settings.h"
+#include "base/sync/mutex.h"
 
 // The interface as GDB's manual has it: a debugger stops at the function and reads the list.
 extern "C" {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "backend/cpu/code/host_cpu.h"
-#include "base/kernel_cache.h"
 #include "base/result.h"
+#include "base/system/kernel_cache.h"
 #include "ptx/abi/engine.h"
 #include "ptx/abi/kernel_blob.h"
 

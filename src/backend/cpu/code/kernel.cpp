@@ -6,12 +6,12 @@
 
 #include "backend/cpu/run/thread.h"
 #include "backend/cpu/textures/texture_table.h"
-#include "backend/interleaving.h"
-#include "backend/occupancy.h"
+#include "backend/launches/occupancy.h"
+#include "backend/queues/interleaving.h"
 #include "base/log.h"
-#include "base/os.h"
-#include "base/own_memory.h"
-#include "check/caller.h"
+#include "base/memory/own_memory.h"
+#include "base/system/os.h"
+#include "check/reports/caller.h"
 #include "images/provenance.h"
 #include "ptx/facts/reach.h"
 

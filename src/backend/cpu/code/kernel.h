@@ -8,7 +8,7 @@
 #include "backend/cpu/code/cpu_kernel.h"
 #include "backend/cpu/code/program.h"
 #include "backend/device.h"
-#include "backend/kernel_rules.h"
+#include "backend/launches/kernel_rules.h"
 #include "cubin/cubin.h"
 
 namespace vg::backend::cpu {

@@ -9,8 +9,8 @@
 #include <cstring>
 #include <new>
 
-#include "base/mutex.h"
-#include "base/own_memory.h"
+#include "base/memory/own_memory.h"
+#include "base/sync/mutex.h"
 
 namespace vg::backend::cpu {
 namespace {

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "backend/cpu/code/kernel.h"
-#include "backend/kernel_print.h"
+#include "backend/device_side/kernel_print.h"
 #include "backend/names.h"
 #include "base/log.h"
 #include "check/check.h"

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "backend/fault_scene.h"
+#include "backend/launches/fault_scene.h"
 #include "ptx/abi/kernel_abi.h"
 
 namespace vg::backend::cpu {

@@ -10,7 +10,6 @@
 #include <new>
 #include <string>
 
-#include "backend/condition_table.h"
 #include "backend/cpu/code/check_calls.h"
 #include "backend/cpu/code/kernel_code.h"
 #include "backend/cpu/code/places.h"
@@ -21,10 +20,11 @@
 #include "backend/cpu/run/residents.h"
 #include "backend/cpu/run/thread.h"
 #include "backend/cpu/textures/textures.h"
-#include "backend/interleaving.h"
-#include "backend/kernel_print.h"
-#include "base/shortage.h"
-#include "check/heap_leaks.h"
+#include "backend/device_side/condition_table.h"
+#include "backend/device_side/kernel_print.h"
+#include "backend/queues/interleaving.h"
+#include "base/memory/shortage.h"
+#include "check/memory/heap_leaks.h"
 #include "check/tools.h"
 #include "ptx/facts/reach.h"
 #include "ptx/operations/async_operation.h"

@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "base/log.h"
-#include "base/mutex.h"
-#include "base/os.h"
+#include "base/sync/mutex.h"
+#include "base/system/os.h"
 #include "base/undying.h"
 
 namespace vg::backend::cpu::upgrades {

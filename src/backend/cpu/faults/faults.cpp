@@ -6,7 +6,7 @@
 
 #include "alloc/memory_move.h"
 #include "backend/cpu/run/fibre.h"
-#include "base/mutex.h"
+#include "base/sync/mutex.h"
 #include "copy/guard.h"
 
 namespace vg::backend::cpu::faults {

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "backend/cpu/code/kernel_launch.h"
-#include "backend/launch_limit.h"
+#include "backend/launches/launch_limit.h"
 #include "base/log.h"
-#include "base/mutex.h"
-#include "base/os.h"
+#include "base/sync/mutex.h"
+#include "base/system/os.h"
 #include "base/undying.h"
 
 namespace vg::backend::cpu::watchdog {

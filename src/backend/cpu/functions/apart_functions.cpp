@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/log.h"
-#include "base/os.h"
+#include "base/system/os.h"
 #include "ptx/facts/layout.h"
 
 namespace vg::backend::cpu {

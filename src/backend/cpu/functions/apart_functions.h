@@ -11,7 +11,7 @@
 
 #include "backend/cpu/code/kernel_code.h"
 #include "backend/cpu/code/upgrades.h"
-#include "base/mutex.h"
+#include "base/sync/mutex.h"
 #include "ptx/text/ast.h"
 
 namespace vg::backend::cpu {

@@ -15,7 +15,7 @@
 #include "backend/cpu/run/cluster.h"
 #include "backend/cpu/run/fibre.h"
 #include "backend/cpu/run/host_stack.h"
-#include "check/checked_state.h"
+#include "check/blocks/checked_state.h"
 #include "ptx/abi/kernel_abi.h"
 
 namespace vg::backend::cpu {

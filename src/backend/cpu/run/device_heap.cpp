@@ -6,7 +6,7 @@
 #include <new>
 
 #include "check/check.h"
-#include "check/heap_leaks.h"
+#include "check/memory/heap_leaks.h"
 #include "ptx/facts/reach.h"
 
 namespace vg::backend::cpu {

@@ -6,8 +6,8 @@
 #include <cstdint>
 
 #include "alloc/pieces.h"
-#include "base/guarded_range.h"
-#include "base/mutex.h"
+#include "base/memory/guarded_range.h"
+#include "base/sync/mutex.h"
 
 namespace vg::backend::cpu {
 

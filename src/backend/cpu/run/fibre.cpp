@@ -4,7 +4,7 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
-#include "base/own_range.h"
+#include "base/memory/own_range.h"
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) && !defined(__SANITIZE_ADDRESS__)

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "base/guarded_range.h"
+#include "base/memory/guarded_range.h"
 
 // Sanitizers must be told of every switch.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "base/mutex.h"
+#include "base/sync/mutex.h"
 #include "base/undying.h"
 
 namespace vg::backend::cpu {

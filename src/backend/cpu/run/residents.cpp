@@ -12,12 +12,12 @@
 #include "backend/cpu/run/block.h"
 #include "backend/cpu/run/kernel_context.h"
 #include "backend/cpu/run/shuffle.h"
-#include "backend/fault_scene.h"
-#include "backend/interleaving.h"
+#include "backend/launches/fault_scene.h"
+#include "backend/queues/interleaving.h"
 #include "base/log.h"
+#include "base/memory/shortage.h"
 #include "base/settings.h"
-#include "base/shortage.h"
-#include "base/spin.h"
+#include "base/sync/spin.h"
 #include "check/check.h"
 
 namespace vg::backend::cpu {

@@ -4,7 +4,6 @@
 #include <bit>
 #include <optional>
 
-#include "backend/child_grids.h"
 #include "backend/cpu/code/cpu_kernel.h"
 #include "backend/cpu/code/kernel_launch.h"
 #include "backend/cpu/code/runtime_calls.h"
@@ -16,14 +15,15 @@
 #include "backend/cpu/run/thread.h"
 #include "backend/cpu/run/workers.h"
 #include "backend/cpu/textures/texture_table.h"
-#include "backend/graph_run.h"
-#include "backend/interleaving.h"
+#include "backend/device_side/child_grids.h"
+#include "backend/device_side/graph_run.h"
+#include "backend/queues/interleaving.h"
 #include "base/log.h"
-#include "base/os.h"
-#include "base/patience.h"
-#include "base/spin.h"
+#include "base/sync/patience.h"
+#include "base/sync/spin.h"
+#include "base/system/os.h"
 #include "check/check.h"
-#include "check/order.h"
+#include "check/races/order.h"
 #include "copy/engines.h"
 #include "ptx/facts/reach.h"
 

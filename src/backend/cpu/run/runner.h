@@ -4,7 +4,7 @@
 #include "backend/command.h"
 #include "backend/cpu/run/launch_place.h"
 #include "backend/device.h"
-#include "base/timeline.h"
+#include "base/sync/timeline.h"
 
 namespace vg::backend::cpu {
 

@@ -6,9 +6,9 @@
 #include "backend/cpu/code/kernel_launch.h"
 #include "backend/cpu/run/residents.h"
 #include "base/log.h"
-#include "base/long_wait.h"
-#include "base/spin.h"
-#include "base/spin_lock.h"
+#include "base/sync/long_wait.h"
+#include "base/sync/spin.h"
+#include "base/sync/spin_lock.h"
 
 namespace vg::backend::cpu::running {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "backend/interleaving.h"
+#include "backend/queues/interleaving.h"
 
 namespace vg::backend::cpu {
 

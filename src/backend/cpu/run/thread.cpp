@@ -10,8 +10,8 @@
 #include "backend/cpu/code/coverage.h"
 #include "backend/cpu/code/kernel_code.h"
 #include "base/log.h"
-#include "base/once.h"
-#include "base/own_range.h"
+#include "base/memory/own_range.h"
+#include "base/sync/once.h"
 
 namespace vg::backend::cpu {
 namespace {

@@ -10,8 +10,8 @@
 #include "backend/cpu/run/block.h"
 #include "backend/cpu/run/host_stack.h"
 #include "base/float_environment.h"
-#include "base/guarded_range.h"
-#include "base/patience.h"
+#include "base/memory/guarded_range.h"
+#include "base/sync/patience.h"
 
 namespace vg::backend::cpu {
 

@@ -6,13 +6,13 @@
 #include <new>
 
 #include "backend/cpu/run/idle_spin.h"
-#include "base/core_use.h"
-#include "base/futex.h"
 #include "base/log.h"
-#include "base/os.h"
 #include "base/settings.h"
-#include "base/spin.h"
-#include "base/spin_lock.h"
+#include "base/sync/core_use.h"
+#include "base/sync/futex.h"
+#include "base/sync/spin.h"
+#include "base/sync/spin_lock.h"
+#include "base/system/os.h"
 #include "base/undying.h"
 
 namespace vg::backend::cpu {

@@ -7,7 +7,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "base/spin_lock.h"
+#include "base/sync/spin_lock.h"
 
 namespace vg::backend::cpu {
 

@@ -4,8 +4,8 @@
 #include <bit>
 #include <cstdint>
 
-#include "arrays/footprint.h"
-#include "arrays/sampler.h"
+#include "arrays/reading/footprint.h"
+#include "arrays/reading/sampler.h"
 #include "ptx/abi/kernel_abi.h"
 #include "ptx/facts/texture_form.h"
 

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <limits>
 
-#include "arrays/row_sampler.h"
-#include "arrays/surface.h"
+#include "arrays/reading/row_sampler.h"
+#include "arrays/reading/surface.h"
 #include "backend/cpu/textures/texture_lanes.h"
 
 namespace vg::backend::cpu {

@@ -1,4 +1,5 @@
-// Texture instructions of a whole warp at once, where vectors can do them (arrays/row_sampler.h, arrays/surface.h).
+// Texture instructions of a whole warp at once, where vectors can do them (arrays/reading/row_sampler.h,
+// arrays/reading/surface.h).
 #pragma once
 
 #include <cstdint>

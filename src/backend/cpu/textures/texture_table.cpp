@@ -3,8 +3,8 @@
 #include <optional>
 #include <utility>
 
-#include "base/mutex.h"
-#include "base/slab.h"
+#include "base/memory/slab.h"
+#include "base/sync/mutex.h"
 
 namespace vg::backend::cpu::textures {
 namespace {

@@ -6,8 +6,8 @@
 #include <atomic>
 #include <cstdint>
 
-#include "arrays/row_sampler.h"
-#include "arrays/texture.h"
+#include "arrays/reading/row_sampler.h"
+#include "arrays/reading/texture.h"
 #include "ptx/abi/texture_abi.h"
 
 namespace vg::backend::cpu::textures {

@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "arrays/half_float.h"
-#include "arrays/sampler.h"
-#include "arrays/surface.h"
+#include "arrays/reading/sampler.h"
+#include "arrays/reading/surface.h"
 #include "backend/cpu/code/kernel_launch.h"
 #include "backend/cpu/textures/texture_lanes.h"
 #include "backend/cpu/textures/texture_rows.h"

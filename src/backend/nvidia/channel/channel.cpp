@@ -7,7 +7,7 @@
 #include "backend/nvidia/channel/copy_methods.h"
 #include "backend/nvidia/channel/store_fence.h"
 #include "base/log.h"
-#include "base/spin.h"
+#include "base/sync/spin.h"
 
 namespace vg::backend::nvidia {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "backend/nvidia/channel/channel_group.h"
 #include "backend/nvidia/compute/compute_channel.h"
-#include "base/mutex.h"
+#include "base/sync/mutex.h"
 
 namespace vg::backend::nvidia {
 

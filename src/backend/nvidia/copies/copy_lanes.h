@@ -11,7 +11,7 @@
 
 #include "backend/nvidia/channel/copy_methods.h"
 #include "backend/nvidia/copies/engines.h"
-#include "base/mutex.h"
+#include "base/sync/mutex.h"
 
 namespace vg::backend::nvidia {
 

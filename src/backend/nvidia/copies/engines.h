@@ -9,7 +9,7 @@
 #include <mutex>
 
 #include "backend/nvidia/channel/channel_group.h"
-#include "base/mutex.h"
+#include "base/sync/mutex.h"
 
 namespace vg::backend::nvidia {
 

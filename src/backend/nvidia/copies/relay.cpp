@@ -4,8 +4,8 @@
 
 #include "backend/nvidia/channel/copy_methods.h"
 #include "backend/nvidia/copies/box_pieces.h"
-#include "base/mutex.h"
-#include "base/spin.h"
+#include "base/sync/mutex.h"
+#include "base/sync/spin.h"
 
 namespace vg::backend::nvidia {
 namespace {

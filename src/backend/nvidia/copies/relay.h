@@ -9,7 +9,7 @@
 
 #include "backend/nvidia/channel/channel.h"
 #include "backend/nvidia/copies/staging.h"
-#include "base/mutex.h"
+#include "base/sync/mutex.h"
 #include "copy/parallel.h"
 #include "copy/shape.h"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "backend/nvidia/driver/block.h"
-#include "base/mutex.h"
+#include "base/sync/mutex.h"
 
 namespace vg::backend::nvidia {
 

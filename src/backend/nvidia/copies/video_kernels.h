@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "backend/nvidia/compute/compute_engine.h"
-#include "base/mutex.h"
+#include "base/sync/mutex.h"
 #include "copy/shape.h"
 
 namespace vg::backend::nvidia {

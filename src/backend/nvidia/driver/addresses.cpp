@@ -8,7 +8,7 @@
 #include <new>
 #include <utility>
 
-#include "base/mutex.h"
+#include "base/sync/mutex.h"
 #include "base/undying.h"
 
 namespace vg::backend::nvidia {

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <map>
 
-#include "base/mutex.h"
 #include "base/result.h"
+#include "base/sync/mutex.h"
 
 namespace vg::backend::nvidia {
 

@@ -2,7 +2,7 @@
 
 #include <atomic>
 
-#include "base/spin.h"
+#include "base/sync/spin.h"
 
 namespace vg::backend::nvidia {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <atomic>
 
-#include "base/futex.h"
-#include "base/os.h"
+#include "base/sync/futex.h"
+#include "base/system/os.h"
 
 namespace vg::backend::nvidia {
 namespace {

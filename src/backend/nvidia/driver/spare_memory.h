@@ -7,7 +7,7 @@
 #include <map>
 
 #include "backend/nvidia/driver/client.h"
-#include "base/mutex.h"
+#include "base/sync/mutex.h"
 
 namespace vg::backend::nvidia {
 

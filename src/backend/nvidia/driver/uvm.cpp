@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "backend/nvidia/driver/share_abi.h"
-#include "base/patience.h"
+#include "base/sync/patience.h"
 
 namespace vg::backend::nvidia {
 namespace {

@@ -1,7 +1,7 @@
 // The functions that compiled kernels call for gradients of boxes and cubemaps (tex3DGrad, texCubemapGrad,
 // texCubemapLayeredGrad), which the texture units of a GPU do not take; scripts/gpu-kernels makes
 // gradient_functions_code.inc of them. Each makes a level of its gradients, with the arithmetic of
-// arrays/footprint.cpp, and reads that level.
+// arrays/reading/footprint.cpp, and reads that level.
 #include <cstdint>
 
 namespace {
@@ -11,7 +11,7 @@ constexpr int kSteps = 256;           // of levels
 constexpr int kNothing = -(1 << 20);  // the logarithm of 0
 
 __device__ const uint8_t logarithms[256] = {
-#include "arrays/logarithms.inc"
+#include "arrays/reading/logarithms.inc"
 };
 
 struct Vector {
@@ -108,7 +108,7 @@ __device__ __noinline__ float boxLevel(uint64_t texture, float4 at, float4 dx, f
 __device__ float component(const Vector& v, int axis) { return axis == 0 ? v.x : axis == 1 ? v.y : v.z; }
 __device__ void setComponent(Vector& v, int axis, float to) { (axis == 0 ? v.x : axis == 1 ? v.y : v.z) = to; }
 
-// As PlanePoint of arrays/cubemap.cpp.
+// As PlanePoint of arrays/reading/cubemap.cpp.
 struct PlanePoint {
   int axis;
   bool negative, none;
@@ -127,7 +127,7 @@ struct PlanePoint {
   }
 };
 
-// As changeOnFaces() of arrays/cubemap.cpp, in elements.
+// As changeOnFaces() of arrays/reading/cubemap.cpp, in elements.
 struct FaceChange {
   Vector along;
   bool onOneFace;

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "backend/launches/occupancy.h"
 #include "backend/nvidia/kernels/gpu_parts.h"
-#include "backend/occupancy.h"
 
 namespace vg::backend::nvidia {
 namespace {

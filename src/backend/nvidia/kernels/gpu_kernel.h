@@ -5,7 +5,7 @@
 #include <map>
 
 #include "backend/device.h"
-#include "backend/kernel_rules.h"
+#include "backend/launches/kernel_rules.h"
 #include "backend/nvidia/compute/grid.h"
 #include "backend/nvidia/kernels/kernel_roles.h"
 #include "backend/nvidia/textures/named_textures.h"

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <iterator>
 
-#include "backend/device_runtime.h"
+#include "backend/device_side/device_runtime.h"
 #include "backend/nvidia/channel/store_fence.h"
 #include "backend/nvidia/kernels/gpu_kernel.h"
 #include "backend/nvidia/kernels/gpu_parts.h"

@@ -11,14 +11,14 @@
 #include <unordered_map>
 #include <vector>
 
-#include "backend/child_grids.h"
+#include "backend/device_side/child_grids.h"
 #include "backend/nvidia/driver/block.h"
 #include "backend/nvidia/functions/kernel_request.h"
 #include "backend/nvidia/functions/launch_functions.h"
 #include "backend/nvidia/kernels/kernel_roles.h"
 #include "backend/nvidia/kernels/pinned_pieces.h"
 #include "backend/nvidia/kernels/placed_cubin.h"
-#include "base/mutex.h"
+#include "base/sync/mutex.h"
 
 namespace vg::backend::nvidia {
 

@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "backend/command.h"
-#include "base/timeline.h"
+#include "base/sync/timeline.h"
 
 namespace vg::backend::nvidia {
 

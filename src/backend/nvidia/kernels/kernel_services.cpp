@@ -4,11 +4,11 @@
 #include <cstdio>
 #include <vector>
 
-#include "backend/condition_table.h"
+#include "backend/device_side/condition_table.h"
 #include "backend/nvidia/kernels/device_calls.h"
 #include "backend/nvidia/kernels/gpu_parts.h"
 #include "backend/nvidia/kernels/kernel_requests.h"
-#include "base/mutex.h"
+#include "base/sync/mutex.h"
 #include "base/undying.h"
 #include "copy/copy.h"
 

@@ -7,11 +7,11 @@
 #include <optional>
 #include <string>
 
-#include "backend/device_output.h"
+#include "backend/device_side/device_output.h"
 #include "backend/nvidia/functions/gradient_functions.h"
 #include "backend/nvidia/kernels/kernel_roles.h"
 #include "backend/nvidia/kernels/placed_cubin.h"
-#include "base/mutex.h"
+#include "base/sync/mutex.h"
 #include "cubin/device_functions.h"
 
 namespace vg::backend::nvidia {

@@ -1,7 +1,7 @@
 #include "backend/nvidia/kernels/pinned_pieces.h"
 
 #include "backend/nvidia/memory/host_pages.h"
-#include "base/mutex.h"
+#include "base/sync/mutex.h"
 
 namespace vg::backend::nvidia {
 namespace {

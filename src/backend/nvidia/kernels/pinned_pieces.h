@@ -5,8 +5,8 @@
 #include <array>
 #include <vector>
 
-#include "base/mutex.h"
 #include "base/result.h"
+#include "base/sync/mutex.h"
 
 namespace vg::backend::nvidia {
 

@@ -15,7 +15,7 @@
 #include "alloc/memory_source.h"
 #include "backend/nvidia/memory/sparse_video.h"
 #include "backend/nvidia/memory/video_memory.h"
-#include "base/mutex.h"
+#include "base/sync/mutex.h"
 
 namespace vg::backend::nvidia {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/log.h"
-#include "base/out_of_memory.h"
+#include "base/memory/out_of_memory.h"
 
 namespace vg::backend::nvidia {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "backend/nvidia/driver/block.h"
 #include "backend/nvidia/memory/known_ranges.h"
-#include "base/mutex.h"
+#include "base/sync/mutex.h"
 #include "host_register/page_locker.h"
 
 namespace vg::backend::nvidia {

@@ -1,6 +1,6 @@
 #include "backend/nvidia/memory/known_ranges.h"
 
-#include "base/out_of_memory.h"
+#include "base/memory/out_of_memory.h"
 
 namespace vg::backend::nvidia {
 

@@ -7,7 +7,7 @@
 #include <map>
 
 #include "base/result.h"
-#include "base/shared_mutex.h"
+#include "base/sync/shared_mutex.h"
 
 namespace vg::backend::nvidia {
 

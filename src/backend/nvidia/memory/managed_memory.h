@@ -9,7 +9,7 @@
 #include "backend/nvidia/driver/gpu.h"
 #include "backend/nvidia/memory/address_set.h"
 #include "backend/nvidia/memory/known_ranges.h"
-#include "base/mutex.h"
+#include "base/sync/mutex.h"
 
 namespace vg::backend::nvidia {
 

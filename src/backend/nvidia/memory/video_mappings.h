@@ -9,7 +9,7 @@
 
 #include "alloc/physical_memory.h"
 #include "backend/nvidia/memory/peers.h"
-#include "base/mutex.h"
+#include "base/sync/mutex.h"
 
 namespace vg::backend::nvidia {
 

@@ -6,7 +6,7 @@
 
 #include "backend/nvidia/compute/compute_engine.h"
 #include "backend/nvidia/textures/texture_pool.h"
-#include "base/mutex.h"
+#include "base/sync/mutex.h"
 
 namespace vg::backend::nvidia {
 

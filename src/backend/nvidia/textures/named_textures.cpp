@@ -1,6 +1,6 @@
 #include "backend/nvidia/textures/named_textures.h"
 
-#include "arrays/texture.h"
+#include "arrays/reading/texture.h"
 
 namespace vg::backend::nvidia {
 namespace {

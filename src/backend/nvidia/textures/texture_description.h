@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdint>
 
-#include "arrays/texture.h"
+#include "arrays/reading/texture.h"
 #include "cubin/cubin.h"
 
 namespace vg::backend::nvidia {

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "base/mutex.h"
+#include "base/sync/mutex.h"
 
 namespace vg::backend::nvidia {
 namespace {

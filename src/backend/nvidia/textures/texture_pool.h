@@ -11,7 +11,7 @@
 #include "backend/nvidia/compute/compute_channel.h"
 #include "backend/nvidia/textures/texture_description.h"
 #include "backend/nvidia/textures/texture_words.h"
-#include "base/mutex.h"
+#include "base/sync/mutex.h"
 
 namespace vg::backend::nvidia {
 

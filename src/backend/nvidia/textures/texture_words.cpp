@@ -4,8 +4,8 @@
 #include <bit>
 #include <cmath>
 
-#include "arrays/footprint.h"
-#include "arrays/texel.h"
+#include "arrays/reading/footprint.h"
+#include "arrays/reading/texel.h"
 
 namespace vg::backend::nvidia {
 namespace {

@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdint>
 
-#include "arrays/texture.h"
+#include "arrays/reading/texture.h"
 #include "base/result.h"
 
 namespace vg::backend::nvidia {

@@ -1,6 +1,6 @@
 #include "ptx/llvm/object/compile_heap.h"
 
-#include "base/mutex.h"
+#include "base/sync/mutex.h"
 #include "ptx/abi/engine.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -24,7 +24,7 @@ LentHeap::operator bool() const { return true; }
 #include <new>
 #include <utility>
 
-#include "base/once.h"
+#include "base/sync/once.h"
 
 namespace vg::ptx::gen {
 namespace {

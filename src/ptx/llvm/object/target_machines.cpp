@@ -11,8 +11,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "base/mutex.h"
-#include "base/once.h"
+#include "base/sync/mutex.h"
+#include "base/sync/once.h"
 #include "base/undying.h"
 #include "ptx/llvm/ir/warp_ir.h"
 

@@ -117,7 +117,7 @@ RowTextures::Along RowTextures::wholeAlong(const Request& r, unsigned axis, Valu
   return along;
 }
 
-// The same as arrays/row_sampler-inl.h does by 256ths; floats have them all.
+// The same as arrays/reading/row_sampler-inl.h does by 256ths; floats have them all.
 RowTextures::Along RowTextures::mixedAlong(const Request& r, unsigned axis, Value* at, Tests& tests) {
   LType* const real = b_.getFloatTy();
   Value *const last = r.texture.lastReal[axis], *const zero = llvm::ConstantFP::get(real, 0);
@@ -377,8 +377,8 @@ Chunks RowTextures::point(const Request& r, const Place& place, bool isConsecuti
   return out;
 }
 
-// What is kept of a sum of elements by weights in 256ths: as Mixture in arrays/sampler.cpp. Sums of integers and of
-// fractions are exact.
+// What is kept of a sum of elements by weights in 256ths: as Mixture in arrays/reading/sampler.cpp. Sums of integers
+// and of fractions are exact.
 llvm::Value* RowTextures::sumOf(const TextureKind& kind, llvm::ArrayRef<Value*> parts, llvm::ArrayRef<Value*> weights) {
   LType *const real = b_.getFloatTy(), *const word = b_.vectorOf(b_.getInt32Ty());
   Value* sum = b_.real(weights[0], real, 0);
@@ -408,7 +408,7 @@ Chunks RowTextures::mixed(const Request& r, const Place& place) {
   const unsigned rows = kind.axes;
   Value* const second = place.x.share;
   llvm::SmallVector<Value*, 4> weights{b_.CreateFSub(b_.real(second, real, 256), second), second};
-  if (rows == 2) {  // as Weights in arrays/sampler.cpp
+  if (rows == 2) {  // as Weights in arrays/reading/sampler.cpp
     Value* const down = b_.splatLike(second, place.shareY);
     for (unsigned side = 0; side < 2; ++side) {
       Value* const whole = b_.CreateFAdd(b_.CreateFMul(weights[side], down), b_.real(second, real, side ? 128 : 127));
