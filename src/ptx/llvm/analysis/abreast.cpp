@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/walk.h"
 #include "ptx/llvm/analysis/block_uniform.h"
 #include "ptx/llvm/analysis/lone_lane.h"
 #include "ptx/llvm/analysis/pauses.h"
@@ -80,19 +81,11 @@ class Placer {
 
   // Blocks that begin in an interval behind a barrier, where there is something of others to read.
   void findReadable() {
-    behind_.assign(program_.blocks.size(), false);
-    std::vector<BlockId> work;
+    Walk walk(program_.blocks.size());
     for (BlockId b = 0; b < program_.blocks.size(); ++b)
-      if (!stops_[b].empty()) work.push_back(b);
-    while (!work.empty()) {
-      const BlockId at = work.back();
-      work.pop_back();
-      for (BlockId s : program_.blocks[at].successors)
-        if (!behind_[s]) {
-          behind_[s] = true;
-          work.push_back(s);
-        }
-    }
+      if (!stops_[b].empty()) walk.findAll(program_.blocks[b].successors);
+    while (const auto at = walk.next()) walk.findAll(program_.blocks[*at].successors);
+    behind_ = walk.takeFound();
   }
 
   bool readsOthers(const SharedAccess& load) const {

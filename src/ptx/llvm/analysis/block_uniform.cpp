@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/walk.h"
 #include "ptx/llvm/ir/control_flow.h"
 #include "ptx/llvm/ir/ptx_facts.h"
 #include "ptx/text/opcodes.h"
@@ -56,20 +57,11 @@ class Analysis {
   }
 
   void findWaysToBarriers() {
-    reachesBarrier_.assign(program_.blocks.size(), false);
-    std::vector<BlockId> work;
-    const auto reach = [&](BlockId b) {
-      if (reachesBarrier_[b]) return;
-      reachesBarrier_[b] = true;
-      work.push_back(b);
-    };
+    Walk walk(program_.blocks.size());
     for (const Instruction& i : program_.instructions)
-      if (isBarrierOfBlock(i)) reach(i.block);
-    while (!work.empty()) {
-      const BlockId at = work.back();
-      work.pop_back();
-      for (BlockId p : program_.blocks[at].predecessors) reach(p);
-    }
+      if (isBarrierOfBlock(i)) walk.find(i.block);
+    while (const auto at = walk.next()) walk.findAll(program_.blocks[*at].predecessors);
+    reachesBarrier_ = walk.takeFound();
   }
 
   // Starts from all values alike and takes back what does not hold, until nothing changes.
@@ -130,19 +122,14 @@ class Analysis {
 
   void markRegion(BlockId branch, std::vector<bool>& joins) {
     const BlockId exit = program_.immediatePostDominator[branch], end = endBlock(program_);
-    std::vector<bool> seen(program_.blocks.size(), false);
-    std::vector<BlockId> work{branch};
     joins[exit] = true;
-    while (!work.empty()) {
-      const BlockId at = work.back();
-      work.pop_back();
-      for (BlockId s : program_.blocks[at].successors) {
-        endsEarly_ |= s == end && exit != end && reachesBarrier_[exit];
-        if (s == exit || s == end || seen[s]) continue;
-        seen[s] = conditional_[s] = joins[s] = true;
-        work.push_back(s);
-      }
-    }
+    Walk walk(program_.blocks.size());
+    const auto visit = [&](BlockId s) {
+      endsEarly_ |= s == end && exit != end && reachesBarrier_[exit];
+      if (s != exit && s != end && walk.find(s)) conditional_[s] = joins[s] = true;
+    };
+    std::ranges::for_each(program_.blocks[branch].successors, visit);
+    while (const auto at = walk.next()) std::ranges::for_each(program_.blocks[*at].successors, visit);
   }
 
   const Program& program_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/walk.h"
 #include "ptx/llvm/ir/control_flow.h"
 #include "ptx/llvm/ir/ptx_facts.h"
 #include "ptx/text/opcodes.h"
@@ -31,24 +32,16 @@ class TurnTaker {
 
   // Whether a lane may do something that others wait for, from the beginning of a block on, before all meet.
   bool signalsFrom(BlockId first) const {
-    std::vector<bool> seen(program_.blocks.size(), false);
-    std::vector<BlockId> work{first};
-    seen[first] = true;
-    while (!work.empty()) {
-      const BlockId at = work.back();
-      work.pop_back();
+    Walk walk(program_.blocks.size());
+    walk.find(first);
+    while (const auto at = walk.next()) {
       bool meets = false;
-      for (uint32_t n : program_.blocks[at].instructions) {
+      for (uint32_t n : program_.blocks[*at].instructions) {
         const Instruction& i = program_.instructions[n];
         if ((meets = meetsAt(i))) break;
         if (maySignal(i)) return true;
       }
-      if (meets) continue;
-      for (BlockId s : program_.blocks[at].successors)
-        if (!seen[s]) {
-          seen[s] = true;
-          work.push_back(s);
-        }
+      if (!meets) walk.findAll(program_.blocks[*at].successors);
     }
     return false;
   }

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "base/walk.h"
 #include "ptx/llvm/analysis/block_uniform.h"
 #include "ptx/llvm/analysis/pauses.h"
 
@@ -18,7 +19,7 @@ struct Origin {
   ValueId value = kNone;
   bool held = false;  // it is what stands there, not the place itself
   int64_t offset = 0;
-  auto operator<=>(const Origin&) const = default;
+  auto operator<=>(const Origin&) const = default;  // NOLINT(modernize-use-nullptr): its own zero
 };
 using Origins = std::set<Origin>;
 
@@ -126,19 +127,13 @@ class Finder {
 
   // Which blocks a warp may come to from one without meeting the rest of its own.
   std::vector<bool> blocksBehind(BlockId from) const {
-    std::vector<bool> seen(program_.blocks.size(), false);
-    std::vector<BlockId> work{from};
-    while (!work.empty()) {
-      const BlockId b = work.back();
-      work.pop_back();
-      if (stops_[b] || pauses_.count(b)) continue;
-      for (BlockId s : program_.blocks[b].successors)
-        if (!seen[s]) {
-          seen[s] = true;
-          work.push_back(s);
-        }
-    }
-    return seen;
+    Walk behind(program_.blocks.size());
+    const auto goOn = [&](BlockId b) {
+      if (!stops_[b] && !pauses_.count(b)) behind.findAll(program_.blocks[b].successors);
+    };
+    goOn(from);
+    while (const auto b = behind.next()) goOn(*b);
+    return behind.takeFound();
   }
 
   // --- Where to wait ------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/walk.h"
 #include "ptx/llvm/analysis/lane_turns.h"
 #include "ptx/llvm/analysis/lone_lane.h"
 #include "ptx/llvm/ir/control_flow.h"
@@ -52,20 +53,13 @@ class Finder {
   // The blocks between a way out of a branch and where all its ways meet.
   Blocks sideFrom(BlockId branch, BlockId first) const {
     const BlockId meeting = program_.immediatePostDominator[branch], end = endBlock(program_);
-    Blocks side(program_.blocks.size(), false);
-    std::vector<BlockId> work;
+    Walk side(program_.blocks.size());
     const auto visit = [&](BlockId b) {
-      if (b == meeting || b == end || b == branch || side[b]) return;
-      side[b] = true;
-      work.push_back(b);
+      if (b != meeting && b != end && b != branch) side.find(b);
     };
     visit(first);
-    while (!work.empty()) {
-      const BlockId at = work.back();
-      work.pop_back();
-      for (BlockId s : program_.blocks[at].successors) visit(s);
-    }
-    return side;
+    while (const auto at = side.next()) std::ranges::for_each(program_.blocks[*at].successors, visit);
+    return side.takeFound();
   }
 
   using Instructions = std::vector<const Instruction*>;

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/walk.h"
 #include "ptx/llvm/analysis/columns.h"
 #include "ptx/llvm/analysis/lane_turns.h"
 #include "ptx/llvm/analysis/lone_lane.h"
@@ -240,26 +241,17 @@ class PollFinder {
 
   // Whether lanes that have left the loop may signal before they meet the rest of the block.
   bool signalFollows(LoopId loop) const {
-    std::vector<bool> seen(program_.blocks.size(), false);
-    std::vector<BlockId> work;
-    const auto visit = [&](BlockId b) {
-      if (seen[b] || program_.inLoop(b, loop)) return;
-      seen[b] = true;
-      work.push_back(b);
-    };
-    for (BlockId b : program_.loops[loop].blocks)
-      for (BlockId s : program_.blocks[b].successors) visit(s);
-    while (!work.empty()) {
-      const BlockId at = work.back();
-      work.pop_back();
+    Walk walk(program_.blocks.size());
+    for (BlockId b : program_.loops[loop].blocks) walk.pass(b);
+    for (BlockId b : program_.loops[loop].blocks) walk.findAll(program_.blocks[b].successors);
+    while (const auto at = walk.next()) {
       bool meets = false;
-      for (uint32_t n : program_.blocks[at].instructions) {
+      for (uint32_t n : program_.blocks[*at].instructions) {
         const Instruction& i = program_.instructions[n];
         if (signalsOpenly(i)) return true;
         if ((meets = isBarrier(i.ast->op))) break;
       }
-      if (!meets)
-        for (BlockId s : program_.blocks[at].successors) visit(s);
+      if (!meets) walk.findAll(program_.blocks[*at].successors);
     }
     return false;
   }
@@ -321,18 +313,11 @@ class PollFinder {
 
   // The blocks from whose end a way leads to a block on which not all lanes meet.
   std::vector<bool> blocksThatLeadTo(BlockId to) const {
-    std::vector<bool> lead(program_.blocks.size(), false);
-    std::vector<BlockId> work{to};
-    while (!work.empty()) {
-      const BlockId at = work.back();
-      work.pop_back();
-      for (BlockId p : program_.blocks[at].predecessors) {
-        if (lead[p]) continue;
-        lead[p] = true;
-        if (!lanesMeetIn(p)) work.push_back(p);
-      }
-    }
-    return lead;
+    Walk leading(program_.blocks.size());
+    leading.findAll(program_.blocks[to].predecessors);
+    while (const auto at = leading.next())
+      if (!lanesMeetIn(*at)) leading.findAll(program_.blocks[*at].predecessors);
+    return leading.takeFound();
   }
 
   bool lanesMeetIn(BlockId b) const {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/walk.h"
 #include "ptx/llvm/ir/control_flow.h"
 #include "ptx/llvm/ir/divergence.h"
 #include "ptx/llvm/ir/ptx_facts.h"
@@ -58,25 +59,19 @@ void formComponents(Program& program) {
   for (BlockId b = 0; b < count; ++b) {
     if (!program.blocks[b].divergent) continue;
     const BlockId exit = program.immediatePostDominator[b];
-    std::vector<BlockId> work;
+    Walk walk(count);
     BlockId first = kNone;
-    std::vector<bool> seen(count, false);
     const auto visit = [&](BlockId s) {
-      if (s == exit || s == end || seen[s]) return;
-      seen[s] = member[s] = true;
+      if (s == exit || s == end || !walk.find(s)) return;
+      member[s] = true;
       if (first == kNone) {
         first = s;
         exits.push_back({s, exit});
       }
       parent[root(s)] = root(first);
-      work.push_back(s);
     };
-    for (BlockId s : program.blocks[b].successors) visit(s);
-    while (!work.empty()) {
-      const BlockId at = work.back();
-      work.pop_back();
-      for (BlockId s : program.blocks[at].successors) visit(s);
-    }
+    std::ranges::for_each(program.blocks[b].successors, visit);
+    while (const auto at = walk.next()) std::ranges::for_each(program.blocks[*at].successors, visit);
   }
   std::map<uint32_t, uint32_t> numbers;
   for (BlockId b = 0; b < count; ++b) {

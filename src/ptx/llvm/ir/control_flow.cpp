@@ -1,4 +1,5 @@
 #include "ptx/llvm/ir/control_flow.h"
+#include "base/walk.h"
 
 #include <algorithm>
 
@@ -77,32 +78,21 @@ std::vector<NaturalLoop> naturalLoops(const Graph& predecessors, const std::vect
   std::vector<NaturalLoop> loops;
   for (uint32_t header = 0; header < predecessors.size(); ++header) {
     NaturalLoop loop{header, {}, 0};
-    std::vector<uint32_t> work;
+    std::optional<Walk> body;
     for (uint32_t p : predecessors[header]) {
       if (p < header) continue;
       if (idom[p] == kNone || !dominatesAt(idom, header, p)) unsupportedConstruct(0, "irreducible control flow");
-      if (loop.contains.empty()) {
-        loop.contains.resize(predecessors.size(), false);
-        loop.contains[header] = true;
+      if (!body) {
+        body.emplace(predecessors.size());
+        body->pass(header);
         loop.size = 1;
       }
-      if (!loop.contains[p]) {
-        loop.contains[p] = true;
-        ++loop.size;
-        work.push_back(p);
-      }
+      body->find(p);
     }
-    while (!work.empty()) {
-      const uint32_t b = work.back();
-      work.pop_back();
-      for (uint32_t p : predecessors[b])
-        if (!loop.contains[p]) {
-          loop.contains[p] = true;
-          ++loop.size;
-          work.push_back(p);
-        }
-    }
-    if (loop.size) loops.push_back(std::move(loop));
+    if (!body) continue;
+    for (; const auto b = body->next(); ++loop.size) body->findAll(predecessors[*b]);
+    loop.contains = body->takeFound();
+    loops.push_back(std::move(loop));
   }
   return loops;
 }
@@ -153,21 +143,12 @@ void findPostDominators(Program& program) {
   for (BlockId b = 0; b < count; ++b) fill(b, false);
   const auto unreaching = [&] {
     const Graph predecessors = invert(successors);
-    std::vector<bool> reaches(count, false);
-    std::vector<uint32_t> work{end};
-    reaches[end] = true;
-    while (!work.empty()) {
-      const uint32_t b = work.back();
-      work.pop_back();
-      for (uint32_t p : predecessors[b])
-        if (!reaches[p]) {
-          reaches[p] = true;
-          work.push_back(p);
-        }
-    }
+    Walk reaching(count);
+    reaching.find(end);
+    while (const auto b = reaching.next()) reaching.findAll(predecessors[*b]);
     std::vector<BlockId> lost;
     for (BlockId b = 0; b < count; ++b)
-      if (!reaches[b]) lost.push_back(b);
+      if (!reaching.hasFound(b)) lost.push_back(b);
     return lost;
   };
   for (BlockId b : unreaching()) fill(b, true);
@@ -189,18 +170,13 @@ void findPostDominators(Program& program) {
 
 // Whether there is a way from `from` to `to` that does not come by `past`.
 bool reachesWithout(const Program& program, BlockId from, BlockId to, BlockId past) {
-  std::vector<bool> seen(program.blocks.size(), false);
-  std::vector<BlockId> work{from};
-  while (!work.empty()) {
-    const BlockId at = work.back();
-    work.pop_back();
-    for (BlockId s : program.blocks[at].successors) {
+  Walk walk(program.blocks.size());
+  walk.find(from);
+  while (const auto at = walk.next())
+    for (BlockId s : program.blocks[*at].successors) {
       if (s == to) return true;
-      if (s == past || seen[s]) continue;
-      seen[s] = true;
-      work.push_back(s);
+      if (s != past) walk.find(s);
     }
-  }
   return false;
 }
 
@@ -267,19 +243,12 @@ std::optional<TangledLoop> tangledLoop(const Graph& successors, uint32_t start) 
   while (head < order.size() && !isTangled(head)) ++head;
   if (head == order.size()) return {};
   const auto reached = [&](const Graph& graph) {
-    std::vector<bool> seen(order.size(), false);
-    std::vector<uint32_t> work{head};
-    seen[head] = true;
-    while (!work.empty()) {
-      const uint32_t at = work.back();
-      work.pop_back();
-      for (uint32_t next : graph[at]) {
-        if (seen[next] || next == idom[head] || !dominatesAt(idom, idom[head], next)) continue;
-        seen[next] = true;
-        work.push_back(next);
-      }
-    }
-    return seen;
+    Walk walk(order.size());
+    walk.find(head);
+    while (const auto at = walk.next())
+      for (uint32_t next : graph[*at])
+        if (next != idom[head] && dominatesAt(idom, idom[head], next)) walk.find(next);
+    return walk.takeFound();
   };
   const std::vector<bool> onward = reached(ordered), back = reached(predecessors);
   TangledLoop loop;

@@ -13,7 +13,6 @@ namespace vg::ptx::gen {
 namespace {
 
 using BB = llvm::BasicBlock;
-using Blocks = llvm::SmallSetVector<BB*, 16>;  // in an order that does not depend on addresses
 
 // Where warps begin or go on in a round.
 struct Point {
@@ -24,26 +23,13 @@ struct Point {
 // Stretches that share blocks, and the blocks.
 struct Group {
   std::vector<Point> points;
-  Blocks blocks;
+  WarpBlocks blocks;
 };
-
-// What warps run from a point to where they wait or end.
-Blocks stretchFrom(const SuspendFrame& frame, BB* first) {
-  Blocks stretch;
-  std::vector<BB*> work{first};
-  while (!work.empty()) {
-    BB* const block = work.back();
-    work.pop_back();
-    if (llvm::is_contained(frame.loop, block) || !stretch.insert(block)) continue;
-    for (BB* next : llvm::successors(block)) work.push_back(next);
-  }
-  return stretch;
-}
 
 std::vector<Group> groupsOf(const SuspendFrame& frame) {
   std::vector<Group> all;
   const auto add = [&](Point point) {
-    Group group{{point}, stretchFrom(frame, point.block)};
+    Group group{{point}, blocksFrom(frame, point.block)};
     for (size_t n = all.size(); n-- > 0;) {
       if (llvm::none_of(group.blocks, [&](BB* block) { return all[n].blocks.contains(block); })) continue;
       group.points.insert(group.points.begin(), all[n].points.begin(), all[n].points.end());

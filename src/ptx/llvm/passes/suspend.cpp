@@ -65,14 +65,8 @@ class Splitter {
 
   // The blocks of a warp's own code.
   void collect() {
-    std::vector<BB*> work{frame_.start};
-    while (!work.empty()) {
-      BB* const block = work.back();
-      work.pop_back();
-      if (llvm::is_contained(frame_.loop, block) || !numberOf_.try_emplace(block, blocks_.size()).second) continue;
-      blocks_.push_back(block);
-      for (BB* next : llvm::successors(block)) work.push_back(next);
-    }
+    blocks_ = blocksFrom(frame_, frame_.start).takeVector();
+    for (size_t n = 0; n < blocks_.size(); ++n) numberOf_[blocks_[n]] = n;
   }
 
   // Values that live across a barrier become slots, which the next steps treat like all others.
@@ -263,7 +257,7 @@ class Splitter {
   const SuspendFrame frame_;
   std::vector<Point> points_;
   llvm::SmallPtrSet<BB*, 8> resumes_;
-  std::vector<BB*> blocks_;
+  llvm::SmallVector<BB*, 16> blocks_;
   llvm::DenseMap<BB*, size_t> numberOf_;
   std::vector<AllocaInst*> slots_;
   llvm::DenseMap<llvm::Value*, size_t> slotOf_;
@@ -274,6 +268,17 @@ class Splitter {
 };
 
 }  // namespace
+
+WarpBlocks blocksFrom(const SuspendFrame& frame, BB* first) {
+  WarpBlocks found;
+  llvm::SmallVector<BB*, 16> open{first};
+  while (!open.empty()) {
+    BB* const block = open.pop_back_val();
+    if (!llvm::is_contained(frame.loop, block) && found.insert(block))
+      llvm::append_range(open, llvm::successors(block));
+  }
+  return found;
+}
 
 void markPause(llvm::CallInst& marker) { marker.setMetadata(kPauseMark, llvm::MDNode::get(marker.getContext(), {})); }
 

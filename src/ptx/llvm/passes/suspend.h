@@ -2,6 +2,7 @@
 // to the loop over warps; that loop's dispatch brings it back.
 #pragma once
 
+#include <llvm/ADT/SetVector.h>
 #include <llvm/IR/Instructions.h>
 
 namespace vg::ptx::gen {
@@ -21,6 +22,10 @@ struct SuspendFrame {
   // Over warps: where one begins in a round, `end`, and all from there to the next warp.
   llvm::SmallVector<llvm::BasicBlock*, 4> loop;
 };
+
+// What warps run from a block on to where they wait or end, in an order that does not depend on addresses.
+using WarpBlocks = llvm::SmallSetVector<llvm::BasicBlock*, 16>;
+WarpBlocks blocksFrom(const SuspendFrame& frame, llvm::BasicBlock* first);
 
 // Of a marker: warps that stop there go on before any that wait at others, where they need not all be `alike`.
 void markPause(llvm::CallInst& marker);
