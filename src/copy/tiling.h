@@ -21,7 +21,7 @@ struct Tiling {
   uint8_t blockRows = 0, blockSlices = 0;       // GOBs of a block, as powers of two
   uint64_t layerPitch = 0;                      // bytes between slices that are tiled each for itself; 0: one box
 
-  auto operator<=>(const Tiling&) const = default;
+  auto operator<=>(const Tiling&) const = default;  // NOLINT(modernize-use-nullptr): its own zero
   size_t blockBytes() const { return kGob << (blockRows + blockSlices); }
   size_t bytes() const;       // of one layer, or of the box
   size_t totalBytes() const;  // of all

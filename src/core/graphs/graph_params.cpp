@@ -72,7 +72,7 @@ void put(CUgraphNodeParams& out, work::CopyBatch& node) {
 // Plain structures whose padding is not the application's: copied member by member, zeroed before.
 template <class T>
 bool sameBytes(const T& a, const T& b) {
-  return !std::memcmp(&a, &b, sizeof a);
+  return !std::memcmp(static_cast<const void*>(&a), static_cast<const void*>(&b), sizeof a);
 }
 template <class T>
 bool sameArrays(const std::vector<T>& a, const std::vector<T>& b) {

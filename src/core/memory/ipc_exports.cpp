@@ -69,7 +69,7 @@ Result<ReceivedMemory> receive(const ipc::Handle& handle) {
   Result<Device&> device = deviceWith(note.device);
   Result<alloc::PhysicalRef> object = device ? device->backend().memory().import(grant.descriptor) : device.error();
   ::close(grant.descriptor);
-  if (!object) return whyNot(handle);
+  if (!device || !object) return whyNot(handle);
   return ReceivedMemory{std::move(*object), note, &device.value()};
 }
 

@@ -56,7 +56,7 @@ struct TextureRows {
 struct TextureHint {
   uint16_t parameter = 0;  // where the handle stands among the parameters, bytes
   uint16_t kind = 0;       // 0: nothing is expected
-  auto operator<=>(const TextureHint&) const = default;
+  auto operator<=>(const TextureHint&) const = default;  // NOLINT(modernize-use-nullptr): its own zero
 };
 inline constexpr size_t kTextureHints = 6;
 using TextureHints = std::array<TextureHint, kTextureHints>;  // those of kind 0 behind all others

@@ -13,7 +13,7 @@ namespace vg::ptx::gen {
 struct Point {
   BlockId block = kNone;
   uint32_t position = 0;
-  auto operator<=>(const Point&) const = default;
+  auto operator<=>(const Point&) const = default;  // NOLINT(modernize-use-nullptr): its own zero
 };
 
 // Where all warps that can will have met: barriers, waits for barrier objects, pauses.

@@ -319,7 +319,7 @@ llvm::Value* Conversions::doubleToFloat(Value* x, int rounding) {
   Value* const negative = b_.CreateFCmpOLT(x, b_.real(x, b_.getDoubleTy(), 0.0));
   Value* const less = b_.CreateSub(bits, n32(1));
   Value* const more = b_.CreateAdd(bits, n32(1));
-  Value* out = bits;
+  Value* out = nullptr;
   switch (rounding) {
     case Zero:
       out = b_.CreateSelect(larger, less, bits);

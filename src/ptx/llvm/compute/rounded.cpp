@@ -105,7 +105,7 @@ llvm::Value* FloatPieces::roundedInDoubles(Op op, ArrayRef<Value*> s, int mode) 
       isZero, n32(0x80000001u), b_.CreateSelect(negative, b_.CreateAdd(bits, n32(1)), b_.CreateSub(bits, n32(1))));
   Value* const up = b_.CreateSelect(isZero, n32(1),
                                     b_.CreateSelect(negative, b_.CreateSub(bits, n32(1)), b_.CreateAdd(bits, n32(1))));
-  Value* out = bits;
+  Value* out = nullptr;
   if (mode == kDown) {
     out = b_.CreateSelect(b_.CreateAnd(below, finite), down, bits);
     if (op == Op::Add || op == Op::Sub || op == Op::Fma) out = negativeWhereCancelled(op, d, sum, out);

@@ -48,12 +48,12 @@ Mask AccessTests::misalignedLanes(ValueId address, const AlignmentTest& test, co
 
 // The same for any lane at all, in one test.
 llvm::Value* AccessTests::anyMisaligned(ValueId address, const AlignmentTest& test, const Mask& mask) {
-  Value* all = nullptr;
-  for (uint32_t c = 0; c < k_; ++c) {
-    Value* low = remainderOf(values_.chunkOf(address, c), test);
-    if (!mask.full) low = b_.CreateSelect(mask.chunks[c], low, llvm::Constant::getNullValue(low->getType()));
-    all = all ? b_.CreateOr(all, low) : low;
-  }
+  const auto remainders = [&](uint32_t c) {
+    Value* const low = remainderOf(values_.chunkOf(address, c), test);
+    return mask.full ? low : b_.CreateSelect(mask.chunks[c], low, llvm::Constant::getNullValue(low->getType()));
+  };
+  Value* all = remainders(0);
+  for (uint32_t c = 1; c < k_; ++c) all = b_.CreateOr(all, remainders(c));
   return b_.CreateOrReduce(b_.CreateICmpNE(all, llvm::Constant::getNullValue(all->getType())));
 }
 
@@ -86,15 +86,15 @@ void AccessTests::checkAlignment(const Instruction& i, size_t source, const Mask
         bad, [&] { return masks_.maskBits(mask); }, i.ast->line);
   }
   if (const Shape shape = program_.values[address].shape; shape.rows() && shape.stride % test.bytes == 0) {
-    Value* low = nullptr;
     const uint32_t rows = rowsIn(shape);
-    for (uint32_t r = 0; r < rows; ++r) {
-      Value* ofRow = remainderOf(values_.rowOf(address, r), test);
-      if (!mask.full)
-        ofRow = b_.CreateSelect(rows == 1 ? masks_.anyLane(mask) : masks_.anyLaneOfRow(mask, r), ofRow,
-                                llvm::Constant::getNullValue(ofRow->getType()));
-      low = low ? b_.CreateOr(low, ofRow) : ofRow;
-    }
+    const auto remainder = [&](uint32_t r) {
+      Value* const low = remainderOf(values_.rowOf(address, r), test);
+      if (mask.full) return low;
+      Value* const any = rows == 1 ? masks_.anyLane(mask) : masks_.anyLaneOfRow(mask, r);
+      return b_.CreateSelect(any, low, llvm::Constant::getNullValue(low->getType()));
+    };
+    Value* low = remainder(0);
+    for (uint32_t r = 1; r < rows; ++r) low = b_.CreateOr(low, remainder(r));
     return trapMisaligned(
         b_.CreateICmpNE(low, llvm::Constant::getNullValue(low->getType())),
         [&] { return masks_.maskBits(misalignedLanes(address, test, mask)); }, i.ast->line);
