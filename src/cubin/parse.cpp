@@ -213,7 +213,7 @@ void Parser::addFunction(uint32_t symbol) {
   kernel.size = raw.raw.st_size;
   const Elf64_Shdr& text = file_.sections()[raw.section].header;
   kernel.registers = registersOf(text);
-  if (!raw.kernel()) {
+  if (!images::isKernel(raw)) {
     cubin_.functions.push_back(std::move(kernel));
     return;
   }

@@ -1,33 +1,23 @@
-// ELF files of native GPU code (machine 190): sections and symbols with their names. Nothing is read that the file does
-// not hold. The views point into the bytes that were read.
+// ELF files of native GPU code (machine 190), as base/system/elf_reader.h reads them: what is wrong is
+// CUDA_ERROR_INVALID_IMAGE.
 #pragma once
-
-#include <elf.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
+#include "base/system/elf_reader.h"
 
 namespace vg::images {
 
-struct ElfSection {
-  std::string_view name;
-  Elf64_Shdr header{};
-};
+using vg::ElfSection;
+using vg::ElfSymbol;
 
-struct ElfSymbol {
-  std::string_view name;
-  Elf64_Sym raw{};
-  uint32_t section = 0;  // index into sections(); 0: none (undefined, absolute, common)
-
-  uint8_t type() const { return ELF64_ST_TYPE(raw.st_info); }
-  bool weak() const { return ELF64_ST_BIND(raw.st_info) == STB_WEAK; }
-  bool kernel() const { return type() == STT_FUNC && (raw.st_other & 0x10); }
-};
+// Whether a symbol of GPU code is a function that can be launched.
+inline bool isKernel(const ElfSymbol& symbol) { return symbol.type() == STT_FUNC && (symbol.raw.st_other & 0x10); }
 
 class ElfFile {
  public:
@@ -37,31 +27,24 @@ class ElfFile {
   // Requires: the 64 header bytes are readable. CUDA_ERROR_INVALID_IMAGE when the headers contradict each other.
   static Result<size_t> headerExtent(const std::byte* header);
   static Result<size_t> extent(const std::byte* bytes, size_t available);
-  // Reads headers and names. CUDA_ERROR_INVALID_IMAGE when the headers promise more than there is.
+  // Reads headers and names. Fails when the headers promise more than there is.
   static Result<ElfFile> read(const std::byte* bytes, size_t size);
 
-  const Elf64_Ehdr& header() const { return header_; }
-  const std::vector<ElfSection>& sections() const { return sections_; }
+  const Elf64_Ehdr& header() const { return reader_.header(); }
+  const std::vector<ElfSection>& sections() const { return reader_.sections(); }
   // Null: there is none of that name.
-  const ElfSection* find(std::string_view name) const;
-  // The bytes of a section; empty for NOBITS. CUDA_ERROR_INVALID_IMAGE when the file does not hold them.
+  const ElfSection* find(std::string_view name) const { return reader_.find(name); }
+  // The bytes of a section; empty for NOBITS. Fails when the file does not hold them.
   Result<std::string_view> contents(const ElfSection& section) const;
   // Which section is the symbol table, the first of them; 0: none.
-  uint32_t symbolTable() const;
+  uint32_t symbolTable() const { return reader_.symbolTable(); }
   // Those of the symbol table, by their numbers in the file; none when there is no table.
   Result<std::vector<ElfSymbol>> symbols() const;
 
  private:
-  ElfFile(const std::byte* bytes, size_t size) : bytes_(reinterpret_cast<const char*>(bytes), size) {}
-  CUresult readSections();
+  explicit ElfFile(ElfReader reader) : reader_(std::move(reader)) {}
 
-  template <class T>
-  bool readAt(uint64_t offset, T& out) const;
-
-  std::string_view bytes_;
-  Elf64_Ehdr header_{};
-  std::vector<ElfSection> sections_;
-  std::unordered_map<std::string_view, uint32_t> byName_;  // the first of each name
+  ElfReader reader_;
 };
 
 }  // namespace vg::images

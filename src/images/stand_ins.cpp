@@ -68,7 +68,7 @@ std::vector<std::string> kernelsOfNative(std::string_view code) {
   const Result<std::vector<ElfSymbol>> symbols = file.value().symbols();
   if (!symbols.ok()) return names;
   for (const ElfSymbol& symbol : symbols.value())
-    if (symbol.kernel()) names.emplace_back(symbol.name);
+    if (isKernel(symbol)) names.emplace_back(symbol.name);
   return names;
 }
 

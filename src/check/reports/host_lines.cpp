@@ -1,41 +1,15 @@
 #include "check/reports/host_lines.h"
 
-#include <elf.h>
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <cstring>
 #include <optional>
 #include <string_view>
 #include <vector>
 
+#include "base/system/elf_reader.h"
+#include "base/system/mapped_file.h"
+
 namespace vg::check {
 namespace {
-
-// A file in memory.
-class Mapping {
- public:
-  explicit Mapping(const std::string& path) {
-    const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    struct stat status {};
-    if (file < 0) return;
-    if (!fstat(file, &status) && status.st_size > 0) {
-      void* const memory = mmap(nullptr, static_cast<size_t>(status.st_size), PROT_READ, MAP_PRIVATE, file, 0);
-      if (memory != MAP_FAILED) bytes_ = {static_cast<const char*>(memory), static_cast<size_t>(status.st_size)};
-    }
-    close(file);
-  }
-  ~Mapping() {
-    if (!bytes_.empty()) munmap(const_cast<char*>(bytes_.data()), bytes_.size());
-  }
-  Mapping(const Mapping&) = delete;
-  std::string_view bytes() const { return bytes_; }
-
- private:
-  std::string_view bytes_;
-};
 
 // Reads what it is given from the front. Beyond the end there are zeros, and good() is false.
 class Cursor {
@@ -99,31 +73,14 @@ std::string_view textAt(std::string_view section, uint64_t offset) {
 }
 
 Sections sectionsOf(std::string_view file) {
-  Sections sections;
-  Elf64_Ehdr header;
-  if (file.size() < sizeof header) return sections;
-  std::memcpy(&header, file.data(), sizeof header);
-  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) || header.e_ident[EI_CLASS] != ELFCLASS64) return sections;
-  const auto sectionAt = [&](uint64_t number) {
-    Elf64_Shdr section{};
-    const uint64_t at = header.e_shoff + number * sizeof section;
-    if (at < file.size() && file.size() - at >= sizeof section) std::memcpy(&section, file.data() + at, sizeof section);
-    return section;
+  if (!ElfReader::isElf(file)) return {};
+  const ElfReader elf(file);
+  const auto contents = [&](std::string_view name) -> std::string_view {
+    const ElfSection* const section = elf.find(name);
+    if (!section || (section->header.sh_flags & SHF_COMPRESSED)) return {};
+    return elf.contents(*section).value_or(std::string_view());
   };
-  const auto contents = [&](const Elf64_Shdr& section) -> std::string_view {
-    const bool there = section.sh_type != SHT_NOBITS && !(section.sh_flags & SHF_COMPRESSED) &&
-                       section.sh_offset <= file.size() && section.sh_size <= file.size() - section.sh_offset;
-    return there ? file.substr(section.sh_offset, section.sh_size) : std::string_view();
-  };
-  const std::string_view names = contents(sectionAt(header.e_shstrndx));
-  for (uint64_t k = 0; k < header.e_shnum; ++k) {
-    const Elf64_Shdr section = sectionAt(k);
-    const std::string_view name = textAt(names, section.sh_name);
-    if (name == ".debug_line") sections.lines = contents(section);
-    if (name == ".debug_line_str") sections.lineTexts = contents(section);
-    if (name == ".debug_str") sections.texts = contents(section);
-  }
-  return sections;
+  return {contents(".debug_line"), contents(".debug_line_str"), contents(".debug_str")};
 }
 
 // The programme of one unit that makes its line table.
@@ -307,7 +264,7 @@ class LineProgram {
 }  // namespace
 
 std::string hostLine(const std::string& file, uint64_t address) {
-  const Mapping mapping(file);
+  const MappedFile mapping(file);
   const Sections sections = sectionsOf(mapping.bytes());
   for (Cursor all(sections.lines); !all.atEnd();) {
     uint64_t length = all.number(4);

@@ -1,10 +1,10 @@
 #include "ptx/llvm/object/object_linker.h"
 
-#include <elf.h>
-
 #include <algorithm>
 #include <cstring>
+#include <string_view>
 
+#include "base/system/elf_reader.h"
 #include "ptx/llvm/object/line_program.h"
 
 namespace vg::ptx::gen {
@@ -13,7 +13,7 @@ namespace {
 class Linker {
  public:
   Linker(const char* object, size_t size, KernelBlob& blob, std::string& error)
-      : base_(object), size_(size), blob_(blob), error_(error) {}
+      : file_(std::string_view(object, size)), blob_(blob), error_(error) {}
 
   bool run(const char* entry) {
     if (!readHeader()) return false;
@@ -26,68 +26,52 @@ class Linker {
   }
 
  private:
-  template <class T>
-  const T* at(uint64_t offset) const {
-    return reinterpret_cast<const T*>(base_ + offset);
-  }
-
   bool fail(std::string why) {
     error_ = std::move(why);
     return false;
   }
 
-  const char* nameOf(const Elf64_Shdr& s) const { return base_ + sections_[header_->e_shstrndx].sh_offset + s.sh_name; }
-  const char* nameOf(const Elf64_Sym& s) const { return base_ + strings_->sh_offset + s.st_name; }
-
   bool readHeader() {
-    if (size_ < sizeof(Elf64_Ehdr)) return fail("object file is cut off");
-    header_ = at<Elf64_Ehdr>(0);
-    sections_ = at<Elf64_Shdr>(header_->e_shoff);
-    count_ = header_->e_shnum;
-    for (uint32_t n = 0; n < count_; ++n)
-      if (sections_[n].sh_type == SHT_SYMTAB) {
-        symbols_ = at<Elf64_Sym>(sections_[n].sh_offset);
-        symbolCount_ = sections_[n].sh_size / sizeof(Elf64_Sym);
-        strings_ = &sections_[sections_[n].sh_link];
-      }
-    return symbols_ || fail("object file without symbols");
+    std::string whyNot = file_.problem();
+    if (whyNot.empty()) symbols_ = file_.symbols(whyNot);
+    if (!whyNot.empty()) return fail("object file " + whyNot);
+    return !symbols_.empty() || fail("object file without symbols");
   }
 
   // Text first, then everything else that a running kernel reads.
   void placeSections() {
-    place_.assign(count_, ~uint64_t{0});
+    place_.assign(file_.sections().size(), kNowhere);
     for (const bool text : {true, false}) {
-      for (uint32_t n = 0; n < count_; ++n) {
-        const Elf64_Shdr& s = sections_[n];
+      for (uint32_t n = 0; n < place_.size(); ++n) {
+        const ElfSection& section = file_.sections()[n];
+        const Elf64_Shdr& s = section.header;
         if (!(s.sh_flags & SHF_ALLOC) || ((s.sh_flags & SHF_EXECINSTR) != 0) != text) continue;
-        if (s.sh_type == SHT_X86_64_UNWIND || !std::strcmp(nameOf(s), ".eh_frame")) continue;
+        if (s.sh_type == SHT_X86_64_UNWIND || section.name == ".eh_frame") continue;
         const uint64_t alignment = std::max<uint64_t>(s.sh_addralign, text ? 64 : 1);
         blob_.code.resize((blob_.code.size() + alignment - 1) / alignment * alignment, text ? 0xcc : 0);
         place_[n] = blob_.code.size();
         blob_.code.resize(blob_.code.size() + s.sh_size);
-        if (s.sh_type != SHT_NOBITS) std::memcpy(&blob_.code[place_[n]], base_ + s.sh_offset, s.sh_size);
+        file_.contents(section)
+            .value_or(std::string_view())
+            .copy(reinterpret_cast<char*>(&blob_.code[place_[n]]), s.sh_size);
       }
       if (text) blob_.textSize = static_cast<uint32_t>(blob_.code.size());
     }
   }
 
   bool relocate() {
-    for (uint32_t n = 0; n < count_; ++n) {
-      const Elf64_Shdr& r = sections_[n];
-      if (r.sh_type != SHT_RELA || place_[r.sh_info] == ~uint64_t{0}) continue;
-      const auto* list = at<Elf64_Rela>(r.sh_offset);
-      for (uint64_t k = 0; k < r.sh_size / sizeof(Elf64_Rela); ++k)
-        if (!apply(list[k], place_[r.sh_info])) return false;
+    for (const ElfSection& section : file_.sections()) {
+      const Elf64_Shdr& r = section.header;
+      if (r.sh_type != SHT_RELA || r.sh_info >= place_.size() || place_[r.sh_info] == kNowhere) continue;
+      for (const Elf64_Rela& row : file_.rows<Elf64_Rela>(section))
+        if (!apply(row, place_[r.sh_info])) return false;
     }
     return true;
   }
 
   bool apply(const Elf64_Rela& r, uint64_t section) {
-    const Elf64_Sym& symbol = symbols_[ELF64_R_SYM(r.r_info)];
-    if (symbol.st_shndx == SHN_UNDEF) return fail(std::string("needs the function ") + nameOf(symbol));
-    if (symbol.st_shndx >= count_ || place_[symbol.st_shndx] == ~uint64_t{0})
-      return fail("refers to a section that is not loaded");
-    const uint64_t target = place_[symbol.st_shndx] + symbol.st_value + static_cast<uint64_t>(r.r_addend);
+    const uint64_t target = addressOf(r);
+    if (target == kNowhere) return fail(whyNowhere(r));
     const uint64_t where = section + r.r_offset;
     switch (ELF64_R_TYPE(r.r_info)) {
       case R_X86_64_PC32:
@@ -106,30 +90,38 @@ class Linker {
     }
   }
 
+  // Where what a relocation names lies in the blob; kNowhere: it is not loaded.
+  uint64_t addressOf(const Elf64_Rela& r) const {
+    const size_t number = ELF64_R_SYM(r.r_info);
+    if (number >= symbols_.size()) return kNowhere;
+    const ElfSymbol& symbol = symbols_[number];
+    if (!symbol.section || place_[symbol.section] == kNowhere) return kNowhere;
+    return place_[symbol.section] + symbol.raw.st_value + static_cast<uint64_t>(r.r_addend);
+  }
+  std::string whyNowhere(const Elf64_Rela& r) const {
+    const size_t number = ELF64_R_SYM(r.r_info);
+    if (number >= symbols_.size() || symbols_[number].raw.st_shndx != SHN_UNDEF)
+      return "refers to a section that is not loaded";
+    return "needs the function " + std::string(symbols_[number].name);
+  }
+
   bool findEntry(const char* entry) {
-    for (size_t n = 0; n < symbolCount_; ++n) {
-      const Elf64_Sym& s = symbols_[n];
-      if (s.st_shndx == SHN_UNDEF || s.st_shndx >= count_ || std::strcmp(nameOf(s), entry)) continue;
-      blob_.entryOffset = static_cast<uint32_t>(place_[s.st_shndx] + s.st_value);
+    for (const ElfSymbol& symbol : symbols_) {
+      if (!symbol.section || symbol.name != entry) continue;
+      blob_.entryOffset = static_cast<uint32_t>(place_[symbol.section] + symbol.raw.st_value);
       return true;
     }
     return fail("object file without the entry");
   }
 
-  const Elf64_Shdr* findSection(const char* name) const {
-    for (uint32_t n = 0; n < count_; ++n)
-      if (!std::strcmp(nameOf(sections_[n]), name)) return &sections_[n];
-    return nullptr;
-  }
-
   // Frames of all functions together: none calls itself.
   void readStackSizes() {
     uint64_t total = 0;
-    for (uint32_t n = 0; n < count_; ++n) {
-      const Elf64_Shdr& s = sections_[n];
-      if (std::strcmp(nameOf(s), ".stack_sizes")) continue;
-      const uint8_t* p = at<uint8_t>(s.sh_offset);
-      const uint8_t* const end = p + s.sh_size;
+    for (const ElfSection& section : file_.sections()) {
+      if (section.name != ".stack_sizes") continue;
+      const std::string_view bytes = file_.contents(section).value_or(std::string_view());
+      const uint8_t* p = reinterpret_cast<const uint8_t*>(bytes.data());
+      const uint8_t* const end = p + bytes.size();
       while (p + 8 < end) {
         p += 8;
         total += readUleb(p, end) + 16;
@@ -140,36 +132,28 @@ class Linker {
 
   // Addresses come from relocations against text.
   void readLines() {
-    const Elf64_Shdr* const lines = findSection(".debug_line");
+    const ElfSection* const lines = file_.find(".debug_line");
     if (!lines) return;
+    const std::string_view bytes = file_.contents(*lines).value_or(std::string_view());
     const auto addressAt = [this](uint64_t offset) { return relocatedAddress(offset); };
-    blob_.lines = linesOf(at<uint8_t>(lines->sh_offset), lines->sh_size, addressAt);
+    blob_.lines = linesOf(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size(), addressAt);
   }
 
   uint64_t relocatedAddress(uint64_t offset) const {
-    const Elf64_Shdr* const relocations = findSection(".rela.debug_line");
+    const ElfSection* const relocations = file_.find(".rela.debug_line");
     if (!relocations) return 0;
-    const auto* list = at<Elf64_Rela>(relocations->sh_offset);
-    for (uint64_t k = 0; k < relocations->sh_size / sizeof(Elf64_Rela); ++k) {
-      if (list[k].r_offset != offset) continue;
-      const Elf64_Sym& symbol = symbols_[ELF64_R_SYM(list[k].r_info)];
-      if (symbol.st_shndx < count_ && place_[symbol.st_shndx] != ~uint64_t{0})
-        return place_[symbol.st_shndx] + symbol.st_value + static_cast<uint64_t>(list[k].r_addend);
-    }
+    for (const Elf64_Rela& row : file_.rows<Elf64_Rela>(*relocations))
+      if (row.r_offset == offset) return addressOf(row) == kNowhere ? 0 : addressOf(row);
     return 0;
   }
 
-  const char* const base_;
-  const size_t size_;
+  static constexpr uint64_t kNowhere = ~uint64_t{0};
+
+  const ElfReader file_;
+  std::vector<ElfSymbol> symbols_;
   KernelBlob& blob_;
   std::string& error_;
-  const Elf64_Ehdr* header_ = nullptr;
-  const Elf64_Shdr* sections_ = nullptr;
-  const Elf64_Shdr* strings_ = nullptr;
-  const Elf64_Sym* symbols_ = nullptr;
-  size_t symbolCount_ = 0;
-  uint32_t count_ = 0;
-  std::vector<uint64_t> place_;
+  std::vector<uint64_t> place_;  // by section: where in the blob
 };
 
 }  // namespace
