@@ -54,8 +54,8 @@ struct TextureRows {
 
 // What is expected of a texture whose handle a kernel is given: code may be made for it.
 struct TextureHint {
-  uint16_t parameter = 0;  // where the handle stands among the parameters, bytes
-  uint16_t kind = 0;       // 0: nothing is expected
+  uint16_t parameter = 0;                                // where the handle stands among the parameters, bytes
+  uint16_t kind = 0;                                     // 0: nothing is expected
   auto operator<=>(const TextureHint&) const = default;  // NOLINT(modernize-use-nullptr): its own zero
 };
 inline constexpr size_t kTextureHints = 6;

@@ -250,8 +250,8 @@ uint8_t formOf(const Instruction& i) {
     case Op::Szext:
       return i.has(Mod::Wrap);
     case Op::Prmt:
-      for (uint8_t k = 0; k < std::size(kPermutations); ++k)
-        if (i.has(kPermutations[k])) return k + 1;
+      for (size_t k = 0; k < std::size(kPermutations); ++k)
+        if (i.has(kPermutations[k])) return static_cast<uint8_t>(k + 1);
       return 0;
     default:
       return 0;

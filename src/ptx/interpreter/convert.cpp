@@ -163,7 +163,7 @@ uint64_t exponentBits(const Step& s, double value) {
   if (std::isnan(value)) return 0xff;
   value = std::fabs(value);
   const int most = s.i->has(Mod::Satfinite) ? 127 : 128;  // 128 is the code of NaN
-  if (std::isinf(value)) return static_cast<uint64_t>(most + 127);
+  if (std::isinf(value)) return static_cast<uint64_t>(most) + 127;
   if (value == 0) return 0;
   int exponent = 0;
   const double fraction = std::frexp(value, &exponent);  // in [0.5, 1)

@@ -76,7 +76,7 @@ std::vector<uint32_t> BlockLayout::run(uint32_t first) {
   const uint32_t start = code_.newBlock();
   code_.jump(start, first);
   untangleLoops(start);
-  const std::vector<uint32_t> order = orderBlocks(ways(), start);
+  std::vector<uint32_t> order = orderBlocks(ways(), start);
   std::vector<uint32_t> position(code_.blocks.size(), kNone);
   for (uint32_t n = 0; n < order.size(); ++n) position[order[n]] = n;
   program_.blocks.resize(order.size());

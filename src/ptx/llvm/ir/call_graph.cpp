@@ -71,6 +71,7 @@ class Components {
 
 std::vector<uint64_t> sizesOf(const std::vector<Variable>& formals) {
   std::vector<uint64_t> sizes;
+  sizes.reserve(formals.size());
   for (const Variable& v : formals) sizes.push_back(std::max<uint64_t>(v.size, (ptx::bitsOf(v.type) + 7) / 8));
   return sizes;
 }

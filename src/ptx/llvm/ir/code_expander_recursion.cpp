@@ -61,6 +61,7 @@ uint32_t CodeExpander::callAgain(Instance& instance, const ptx::Instruction& i, 
   code_.jump(before, save);
   code_.jump(save, region.dispatch);
   std::vector<uint32_t> callees;
+  callees.reserve(ways.size());
   for (const CallWay& way : ways) callees.push_back(way.function);
   region.calls.push_back({save, back, newState(region, back), objectsFor(region.results, callee.returns), i.line,
                           bodyOf(region, instance), std::move(callees)});

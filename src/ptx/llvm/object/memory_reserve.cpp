@@ -84,6 +84,7 @@ void* orReserve(void* found, size_t bytes, size_t alignment = kStep) {
 }  // namespace vg::ptx::gen
 
 extern "C" {
+// NOLINTBEGIN(bugprone-reserved-identifier): names of the linker (--wrap)
 
 void* __real_malloc(size_t);
 void* __real_calloc(size_t, size_t);
@@ -122,6 +123,8 @@ int __wrap_posix_memalign(void** out, size_t alignment, size_t bytes) {
 void __wrap_free(void* memory) {
   if (!vg::ptx::gen::isReserve(memory)) __real_free(memory);
 }
+
+// NOLINTEND(bugprone-reserved-identifier)
 }
 
 #endif

@@ -13,7 +13,6 @@
 namespace vg::ptx::gen {
 namespace {
 
-using llvm::cast;
 using llvm::dyn_cast;
 using llvm::FixedVectorType;
 using llvm::Instruction;

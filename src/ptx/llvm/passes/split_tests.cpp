@@ -65,7 +65,7 @@ class Splitter {
     if (match(v, m_Not(m_Value(a)))) return collect(a, !negated);
     auto* const i = llvm::dyn_cast<Instruction>(v);
     const bool divides = negated ? match(v, m_Or(m_Value(a), m_Value(b))) : match(v, m_And(m_Value(a), m_Value(b)));
-    if (divides && i->getParent() == block_) {
+    if (i && divides && i->getParent() == block_) {
       collect(a, negated);
       collect(b, negated);
       return;
