@@ -109,7 +109,7 @@ size_t sizeOf(uint32_t command, const Abi& abi) {
 }
 
 // The class of object that answers a command, from its upper half.
-uint32_t classFor(uint32_t command) {
+uint32_t classFor(const FakeClasses& classes, uint32_t command) {
   switch (command >> 16) {
     case 0x0000:
       return rm::kRootClient;
@@ -120,7 +120,7 @@ uint32_t classFor(uint32_t command) {
     case 0xa06c:
       return rm::kChannelGroup;
     case 0xc36f:
-      return 0xc86f;
+      return classes.channel;
     default:
       return command >> 16;
   }
@@ -134,7 +134,7 @@ Status FakeDriver::runControl(int descriptor, const rm::ControlCall& call) {
   Object* const object = objectOf(*client, call.object);
   if (!object) return kObjectNotFound;
   const size_t size = sizeOf(call.command, *abi_);
-  if (!size || object->objectClass != classFor(call.command)) return kInvalidCommand;
+  if (!size || object->objectClass != classFor(classes_, call.command)) return kInvalidCommand;
   if (call.parameterBytes != size) return kInvalidArgument;
   if (call.command == rm::kScheduleGroup) {
     for (auto& [handle, other] : client->objects)
@@ -212,7 +212,7 @@ Status FakeDriver::answerControl(Object& object, uint32_t command, std::byte* p,
 Status FakeDriver::answerInfo(uint32_t command, std::byte* p, size_t bytes) {
   switch (command) {
     case rm::kGetClassList: {
-      const uint32_t classes[] = {0xc561, 0xc661, 0xc86f, 0xcbc0, 0xc8b5};
+      const uint32_t classes[] = {0xc561, classes_.usermode, classes_.channel, classes_.compute, classes_.copy};
       put(p, 0, uint32_t{std::size(classes)});
       std::memcpy(p + 4, classes, sizeof classes);
       return kOk;

@@ -20,16 +20,26 @@ const CUuuid FakeDriver::kSecondUuid = {{'f', 'a', 'k', 'e', '-', 'g', 'p', 'u',
 
 namespace {
 
-constexpr uint32_t kUsermodeClass = 0xc661, kChannelClass = 0xc86f, kComputeClass = 0xcbc0, kCopyClass = 0xc8b5;
+// A row a generation that launches were tried on; others have Hopper's.
+constexpr FakeClasses kClasses[] = {
+    {.smVersion = 0x900, .usermode = 0xc661, .channel = 0xc86f, .compute = 0xcbc0, .copy = 0xc8b5},
+};
+const FakeClasses& classesOf(uint32_t smVersion) {
+  const auto found = std::ranges::find(kClasses, smVersion, &FakeClasses::smVersion);
+  return found == std::end(kClasses) ? kClasses[0] : *found;
+}
 constexpr uint32_t kGpuId = 0x600;
 
-bool isMemory(uint32_t objectClass) {
+bool isMemory(const FakeClasses& classes, uint32_t objectClass) {
   return objectClass == rm::kMemoryLocalUser || objectClass == rm::kMemorySystem ||
-         objectClass == rm::kMemoryOsDescriptor || objectClass == kUsermodeClass;
+         objectClass == rm::kMemoryOsDescriptor || objectClass == classes.usermode;
 }
 
 // Which class an object's parent must be.
-uint32_t parentClassOf(uint32_t objectClass) {
+uint32_t parentClassOf(const FakeClasses& classes, uint32_t objectClass) {
+  if (objectClass == classes.usermode) return rm::kSubdevice;
+  if (objectClass == classes.channel) return rm::kChannelGroup;
+  if (objectClass == classes.compute || objectClass == classes.copy) return classes.channel;
   switch (objectClass) {
     case rm::kDevice:
     case rm::kConfidentialCompute:
@@ -42,14 +52,8 @@ uint32_t parentClassOf(uint32_t objectClass) {
     case rm::kChannelGroup:
     case rm::kDebugger:
       return rm::kDevice;
-    case kUsermodeClass:
-      return rm::kSubdevice;
     case rm::kContextShare:
-    case kChannelClass:
       return rm::kChannelGroup;
-    case kComputeClass:
-    case kCopyClass:
-      return kChannelClass;
     default:
       return 0;
   }
@@ -66,6 +70,7 @@ T parametersOf(const rm::AllocCall& call) {
 
 FakeDriver::FakeDriver(Description description)
     : description_(std::move(description)),
+      classes_(classesOf(description_.smVersion)),
       uvm_(abi_, description_.gpus > 1 ? std::vector{kUuid, kSecondUuid} : std::vector{kUuid}, description_.linked,
            description_.bus,
            {[this](uint32_t client, uint32_t object) -> FakeUvm::Hooks::Found {
@@ -84,7 +89,7 @@ FakeDriver::FakeDriver(Description description)
               for (auto& [handle, client] : clients_)
                 if (Object* const object = objectOf(client, channel)) object->channel->registered = true;
             },
-            kChannelClass}) {
+            classes_.channel}) {
   if (Result<const Abi*> abi = abiFor(description_.version); abi.ok()) abi_ = *abi;
   hardware_ = std::thread([this] { play(); });
 }
@@ -389,7 +394,7 @@ Status FakeDriver::allocate(int descriptor, rm::AllocCall& call) {
   Client* const client = clientOf(descriptor, call.client);
   if (!client) return kInvalidClient;
   const Object* const parent = objectOf(*client, call.parent);
-  const uint32_t wanted = parentClassOf(call.objectClass);
+  const uint32_t wanted = parentClassOf(classes_, call.objectClass);
   if (!wanted) return kInvalidClass;
   if (!parent || parent->objectClass != wanted) return kInvalidParent;
   if (!call.object || objectOf(*client, call.object)) return kInsertDuplicate;
@@ -403,6 +408,12 @@ Status FakeDriver::allocate(int descriptor, rm::AllocCall& call) {
 }
 
 Status FakeDriver::makeObject(Client& client, Object& object, const rm::AllocCall& call) {
+  if (call.objectClass == classes_.channel) return makeChannel(client, object, call);
+  if (call.objectClass == classes_.usermode) {
+    if (!doorbell_) doorbell_ = std::make_shared<FakeMemory>(rm::kUsermodeBytes, nullptr);
+    object.memory = doorbell_;
+    return kOk;
+  }
   switch (call.objectClass) {
     case rm::kDevice:
       object.gpu = parametersOf<rm::DeviceParameters>(call).deviceId;
@@ -414,12 +425,6 @@ Status FakeDriver::makeObject(Client& client, Object& object, const rm::AllocCal
     case rm::kMemoryLocalUser:
     case rm::kMemorySystem:
       return makeMemory(object, call);
-    case kUsermodeClass:
-      if (!doorbell_) doorbell_ = std::make_shared<FakeMemory>(rm::kUsermodeBytes, nullptr);
-      object.memory = doorbell_;
-      return kOk;
-    case kChannelClass:
-      return makeChannel(client, object, call);
     case rm::kContextShare:
       return objectOf(client, parametersOf<rm::ContextShareParameters>(call).addressSpace) ? kOk : kObjectNotFound;
     default:
@@ -455,8 +460,8 @@ Status FakeDriver::makeChannel(Client& client, Object& object, const rm::AllocCa
   setup.userd = userd->memory->start() + p.userdOffset[0];
   setup.notifier = notifier->memory->start();
   setup.engine = static_cast<uint16_t>(p.engineType);
-  setup.copyClass = kCopyClass;
-  if (p.engineType == rm::kEngineGraphics) setup.computeClass = kComputeClass;
+  setup.copyClass = classes_.copy;
+  if (p.engineType == rm::kEngineGraphics) setup.computeClass = classes_.compute;
   setup.program = description_.program;
   object.channel =
       std::make_shared<FakeChannel>(setup, [this, gpu = object.gpu](uint64_t address, size_t bytes, bool write) {
@@ -510,7 +515,7 @@ Status FakeDriver::mapMemory(int descriptor, rm::MapMemoryCall& call) {
   Client* const client = clientOf(descriptor, call.client);
   if (!client) return kInvalidClient;
   Object* const memory = objectOf(*client, call.memory);
-  if (!memory || !isMemory(memory->objectClass) || !memory->memory) return kInvalidObject;
+  if (!memory || !isMemory(classes_, memory->objectClass) || !memory->memory) return kInvalidObject;
   const auto file = files_.find(call.descriptor);
   if (file == files_.end() || file->second.mapping) return kInvalidArgument;
   const bool system = memory->objectClass == rm::kMemorySystem;

@@ -23,6 +23,12 @@
 
 namespace vg::testing {
 
+// The classes that the fake's GPUs have: numbers of the public headers, beside those that the library keeps
+// (backend/nvidia/driver/generation.h), so that a wrong one there is seen.
+struct FakeClasses {
+  uint32_t smVersion, usermode, channel, compute, copy;
+};
+
 class FakeDriver final : public backend::nvidia::SystemCalls {
  public:
   struct Description {
@@ -138,6 +144,7 @@ class FakeDriver final : public backend::nvidia::SystemCalls {
   bool hearsDoorbell();
 
   const Description description_;
+  const FakeClasses classes_;
   Exception exception_;
   const backend::nvidia::Abi* abi_ = nullptr;
   std::atomic<uint64_t> used_{0};
