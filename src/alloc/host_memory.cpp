@@ -105,7 +105,8 @@ Result<PhysicalRef> HostMemory::fromDescriptor(int descriptor, size_t bytes) {
     return fail(CUDA_ERROR_INVALID_VALUE, "%d is no open descriptor", descriptor);
   const auto size = static_cast<size_t>(status.st_size);
   if (!S_ISREG(status.st_mode) || !size || !cannotShrink(descriptor))
-    return fail(CUDA_ERROR_INVALID_VALUE, "descriptor %d is no memory that is sure to stay", descriptor);
+    return fail(CUDA_ERROR_INVALID_VALUE, "descriptor %d is memory that could be taken away: it is not sealed",
+                descriptor);
   const size_t wanted = bytes ? roundUp(bytes, systemPage()) : size / systemPage() * systemPage();
   if (!wanted || wanted < bytes || wanted > size)
     return fail(CUDA_ERROR_INVALID_VALUE, "%zu bytes of a descriptor of %zu", bytes, size);

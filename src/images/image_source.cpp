@@ -263,7 +263,7 @@ Result<Selected> Selector::container(const std::byte* bytes, size_t available) {
   if (!entry) {
     if (std::optional<Selected> found = standIn(all)) return *std::move(found);
     tellNoPtx(all);
-    return fail(CUDA_ERROR_NO_BINARY_FOR_GPU, "fat binary without code for a device of capability %u",
+    return fail(CUDA_ERROR_NO_BINARY_FOR_GPU, "the fat binary has no code for a device of compute capability %u",
                 options_.capability);
   }
   VG_TRY(std::string ptx, unpack(*entry));

@@ -51,7 +51,7 @@ Result<std::shared_ptr<EventPages>> EventPages::attach(int descriptor) {
   struct stat status {};
   const int seals = fcntl(descriptor, F_GET_SEALS);
   if (seals < 0 || !(seals & F_SEAL_SHRINK) || fstat(descriptor, &status) || status.st_size != kBytes)
-    return fail(CUDA_ERROR_MAP_FAILED, "what the exporter gave is no memory of events");
+    return fail(CUDA_ERROR_MAP_FAILED, "the exporting process sent something that is not memory of events");
   if (std::byte* base = map(descriptor)) return std::shared_ptr<EventPages>(new EventPages(base, -1));
   return fail(CUDA_ERROR_MAP_FAILED, "the event cannot be mapped: %s", strerror(errno));
 }

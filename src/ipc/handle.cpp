@@ -30,7 +30,7 @@ Result<Handle> Handle::decode(const void* bytes) {
   Layout layout;
   std::memcpy(&layout, bytes, sizeof layout);
   if (std::memcmp(layout.magic, kMagic, sizeof kMagic) || layout.zero || layout.alsoZero)
-    return fail(CUDA_ERROR_INVALID_VALUE, "the bytes are no handle of another process");
+    return fail(CUDA_ERROR_INVALID_VALUE, "the bytes are not a handle of another process");
   return Handle{layout.subject, {layout.exporter}, layout.secret, layout.id};
 }
 

@@ -18,10 +18,10 @@ Result<Grant> ask(int socket, const Handle& handle) {
   if (send(socket, bytes, sizeof bytes, MSG_NOSIGNAL) != static_cast<ssize_t>(sizeof bytes) ||
       !receiveAnswer(socket, answer, grant.descriptor)) {
     if (errno == EAGAIN || errno == EWOULDBLOCK) return fail(CUDA_ERROR_MAP_FAILED, "the exporter does not answer");
-    return fail(CUDA_ERROR_INVALID_HANDLE, "the exporter has ended or refuses to talk");
+    return fail(CUDA_ERROR_INVALID_HANDLE, "the exporting process has ended or refuses connections");
   }
   if (answer.verdict == Verdict::Unknown)
-    return fail(CUDA_ERROR_NOT_PERMITTED, "the exporter knows no such object (any more)");
+    return fail(CUDA_ERROR_NOT_PERMITTED, "the exporting process does not have the object, or no longer has it");
   if (answer.verdict != Verdict::Granted) return fail(CUDA_ERROR_MAP_FAILED, "the exporter is out of descriptors");
   // The system drops a descriptor for which the receiver has no room.
   if (grant.descriptor < 0) return fail(CUDA_ERROR_MAP_FAILED, "this process has no descriptor left");

@@ -111,7 +111,7 @@ Result<ProcessAnswer> ask(int pid, const ProcessQuestion& question) {
                 strerror(errno));
   }
   if (!listensThere(connection.get(), target.process))
-    return fail(CUDA_ERROR_NOT_INITIALIZED, "another process listens in the place of process %d", pid);
+    return fail(CUDA_ERROR_NOT_INITIALIZED, "another process answers under the name of process %d", pid);
   if (send(connection.get(), &question, sizeof question, MSG_NOSIGNAL) != static_cast<ssize_t>(sizeof question))
     return gone(pid);
   for (;;) {

@@ -21,7 +21,8 @@ CUresult create(CUcontext* pctx, unsigned flags, CUdevice dev, unsigned apiVersi
 }
 
 CUresult refuseAffinity(int count) {
-  return fail(CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY, "%d execution affinities: the device supports none", count);
+  return fail(CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY, "%d execution affinities, but the device does not support any",
+              count);
 }
 
 // The context that a handle names, null meaning the current one.
@@ -147,7 +148,7 @@ CUresult cuCtxGetApiVersion(const Call&, CUcontext ctx, unsigned int* version) {
   VG_CHECK(ctx ? CUDA_SUCCESS : top().error());
   VG_TRY(const core::ContextReference asked, ctx ? core::findAnyContext(ctx) : core::currentReference());
   if (!core::lives(asked))
-    return fail(CUDA_ERROR_INVALID_CONTEXT, "the context has ended, or is a primary one that nobody retains");
+    return fail(CUDA_ERROR_INVALID_CONTEXT, "the context was destroyed, or is a primary context that is not retained");
   *version = asked.context->apiVersion();
   return CUDA_SUCCESS;
 }

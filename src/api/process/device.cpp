@@ -194,7 +194,7 @@ CUresult cuDeviceGetP2PAttribute(const Call&, int* value, CUdevice_P2PAttribute 
   if (!value) return missing("value");
   VG_TRY(core::Device & source, core::findDevice(srcDevice));
   VG_TRY(core::Device & destination, core::findDevice(dstDevice));
-  if (srcDevice == dstDevice) return fail(CUDA_ERROR_INVALID_DEVICE, "device %d is no peer of its own", srcDevice);
+  if (srcDevice == dstDevice) return fail(CUDA_ERROR_INVALID_DEVICE, "device %d cannot be its own peer", srcDevice);
   switch (attrib) {
     case CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK:
       *value = 0;

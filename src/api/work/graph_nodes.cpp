@@ -40,7 +40,7 @@ CUresult add(const Where& where, Describe describe, int type = CU_GRAPH_NODE_TYP
   VG_CHECK(graph.checkDependencies(dependencies));
   for (const Dependency& before : dependencies)
     if (!graphs::isDefault(before.data) && type != CU_GRAPH_NODE_TYPE_KERNEL)
-      return fail(CUDA_ERROR_INVALID_VALUE, "a programmatic edge to a node that is no kernel");
+      return fail(CUDA_ERROR_INVALID_VALUE, "a programmatic edge leads to a node that is not a kernel");
   VG_TRY(NodeParams params, describe(graph, dependencies));
   VG_TRY(GraphNode & node, graph.add(std::move(params), dependencies));
   *where.node = node.handle();

@@ -33,7 +33,7 @@ CUresult tell(const Call& call, CUstream handle, const InfoOutputs& out) {
   put(out.id, info.id);
   if (info.status == CU_STREAM_CAPTURE_STATUS_INVALIDATED) return CUDA_SUCCESS;
   if (info.lossy && out.nodes && !out.edges)
-    return fail(CUDA_ERROR_LOSSY_QUERY, "the edges say something that was not asked for");
+    return fail(CUDA_ERROR_LOSSY_QUERY, "the edges have data, which this call has no room for");
   put(out.graph, info.graph);
   put(out.nodes, info.nodes);
   put(out.edges, info.edges);

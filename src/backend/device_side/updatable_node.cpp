@@ -23,7 +23,7 @@ constinit Mutex UpdatableNode::mutex_;
 Result<UpdatableNode&> UpdatableNode::find(uint64_t handle) {
   UpdatableNode* const node = slab.find(reinterpret_cast<const void*>(handle));
   if (node && node->living_) return *node;
-  return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is no node that kernels may change, or in no executable graph",
+  return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is not a node that kernels may change, or its graph is not instantiated",
               static_cast<unsigned long long>(handle));
 }
 

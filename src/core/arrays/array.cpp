@@ -263,14 +263,16 @@ Result<CUDA_ARRAY_SPARSE_PROPERTIES> propertiesOf(const ArrayStorage& storage) {
 }  // namespace
 
 Result<CUDA_ARRAY_MEMORY_REQUIREMENTS> memoryRequirements(const Array& array) {
-  if (array.part) return fail(CUDA_ERROR_INVALID_VALUE, "a level or plane has no requirements of its own");
+  if (array.part)
+    return fail(CUDA_ERROR_INVALID_VALUE, "a level or plane has no memory requirements: ask for those of the array");
   return requirementsOf(*array.storage);
 }
 Result<CUDA_ARRAY_MEMORY_REQUIREMENTS> memoryRequirements(const MipmappedArray& mipmapped) {
   return requirementsOf(*mipmapped.storage);
 }
 Result<CUDA_ARRAY_SPARSE_PROPERTIES> sparseProperties(const Array& array) {
-  if (array.part) return fail(CUDA_ERROR_INVALID_VALUE, "a level or plane has no sparse properties of its own");
+  if (array.part)
+    return fail(CUDA_ERROR_INVALID_VALUE, "a level or plane has no sparse properties: ask for those of the array");
   VG_TRY(CUDA_ARRAY_SPARSE_PROPERTIES properties, propertiesOf(*array.storage));
   properties.miptailFirstLevel = 0;  // no level but one, in tiles or in the tail
   return properties;

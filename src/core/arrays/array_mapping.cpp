@@ -135,7 +135,7 @@ Result<Change> understand(const CUarrayMapInfo& entry) {
     return refuse("unknown operation");
   const unsigned own = 1u << change.storage->context.device().ordinal();
   if (entry.flags || entry.reserved[0] || entry.reserved[1] || entry.deviceBitMask != own)
-    return refuse("flags, reserved words or a mask of other devices");
+    return refuse("flags, reserved words, or a mask that names other devices");
   VG_CHECK(addPages(*change.storage, entry, change.pages));
   if (operation == CU_MEM_OPERATION_TYPE_MAP) VG_CHECK(findMemory(entry, change));
   return change;

@@ -196,7 +196,9 @@ void Context::witness(const backend::FaultScene& scene) noexcept {
 
 CUresult checkNoFault() {
   const auto fault = static_cast<CUresult>(processFault.load(std::memory_order_acquire));
-  return fault ? fail(fault, "an earlier fault, %d, ended the use of all devices", static_cast<int>(fault)) : fault;
+  return fault ? fail(fault, "an earlier fault (error %d) makes all devices of this process unusable",
+                      static_cast<int>(fault))
+               : fault;
 }
 
 CUresult Context::setFlags(unsigned flags) {

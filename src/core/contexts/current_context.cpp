@@ -21,7 +21,7 @@ Result<Context&> findContextOrPrimary(CUcontext handle) {
 Result<Context&> findContext(CUcontext handle) {
   VG_TRY(Context & context, findContextOrPrimary(handle));
   if (!context.alive())
-    return fail(CUDA_ERROR_CONTEXT_IS_DESTROYED, "nobody retains the primary context of device %d",
+    return fail(CUDA_ERROR_CONTEXT_IS_DESTROYED, "the primary context of device %d is not retained",
                 context.device().ordinal());
   return context;
 }
@@ -32,7 +32,8 @@ Result<Context&> examineCurrentContext() {
   if (!context) return fail(CUDA_ERROR_INVALID_CONTEXT, "no context is current to this thread");
   if (state.green && state.green->usable(state.generation)) return *context;
   if (!lives(currentReference()))
-    return fail(CUDA_ERROR_CONTEXT_IS_DESTROYED, "the current context has ended, or is a primary one nobody retains");
+    return fail(CUDA_ERROR_CONTEXT_IS_DESTROYED,
+                "the current context was destroyed, or is a primary context that is not retained");
   if (const CUresult fault = context->state())
     return fail(fault, "an earlier error of this context, %d, sticks", static_cast<int>(fault));
   return CUDA_ERROR_CONTEXT_IS_DESTROYED;

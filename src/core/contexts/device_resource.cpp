@@ -60,8 +60,8 @@ Result<Mark> markOf(const CUdevResource& resource) {
   Mark mark;
   std::memcpy(&mark, resource._internal_padding, sizeof mark);
   if (mark.seal != kSeal || mark.count != resource.sm.smCount || mark.device < 0 || mark.device >= deviceCount())
-    return fail(CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION, "the resource of %u multiprocessors is none of this library",
-                resource.sm.smCount);
+    return fail(CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION,
+                "the resource of %u multiprocessors was not made by this library", resource.sm.smCount);
   return mark;
 }
 
@@ -142,7 +142,7 @@ Result<int> deviceOfQueues(const CUdevResource& resource) {
   Mark mark;
   std::memcpy(&mark, resource._internal_padding, sizeof mark);
   if (mark.seal != kSeal || mark.device < 0 || mark.device >= deviceCount())
-    return fail(CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION, "the work queues are none of this library");
+    return fail(CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION, "the work queues were not made by this library");
   if (resource.type != CU_DEV_RESOURCE_TYPE_WORKQUEUE_CONFIG) return int{mark.device};
   const CUdevWorkqueueConfigResource& wanted = resource.wqConfig;
   const int scope = rawValue(wanted.sharingScope);

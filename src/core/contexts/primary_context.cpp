@@ -58,7 +58,8 @@ CUresult PrimaryContext::retainLocked(ReleasableLock& lock) {
 
 CUresult PrimaryContext::releaseLocked(ReleasableLock& lock) {
   VG_CHECK(awaitTeardown(lock));
-  if (!retained_) return fail(CUDA_ERROR_INVALID_CONTEXT, "nobody retains the primary context of device %d", ordinal());
+  if (!retained_)
+    return fail(CUDA_ERROR_INVALID_CONTEXT, "the primary context of device %d is not retained", ordinal());
   return --retained_ || !active_ ? CUDA_SUCCESS : end(lock);
 }
 

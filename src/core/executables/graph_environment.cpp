@@ -83,7 +83,7 @@ CUresult GraphEnvironment::launchLocked(uint64_t exec, Launch how, backend::Host
   if (!running_) return fail(CUDA_ERROR_INVALID_VALUE, "the launching graph is over");
   const auto found = launchable().find(exec);
   if (found == launchable().end())
-    return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is no graph that was uploaded for device launch",
+    return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is not a graph that was uploaded for device launch",
                 static_cast<unsigned long long>(exec));
   LaunchedGraph& plan = *found->second;
   if (plan.device() != plan_.device()) return fail(CUDA_ERROR_INVALID_VALUE, "the graph is one of another device");

@@ -222,7 +222,7 @@ CUresult GraphExec::launch(Stream& stream) {
   bool stale = false;
   if (const CUresult bad = renewPlan(&stale)) return stale ? failLater(stream) : bad;
   if (!plan_->operationsReach())
-    return fail(CUDA_ERROR_INVALID_VALUE, "a node waits for or writes to a word where there is no memory");
+    return fail(CUDA_ERROR_INVALID_VALUE, "a node waits for or writes a word at an address without memory");
   keepForKernels();
   VG_TRY(const std::vector<MemoryChange> changes, memoryChanges());
   stream.context().device().backend().flushOutput();

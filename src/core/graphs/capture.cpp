@@ -399,7 +399,7 @@ CUresult problemOrShortage(const Capture& capture) noexcept VG_REQUIRES(captureM
   try {
     return problemOf(capture);
   } catch (const std::bad_alloc&) {
-    return fail(CUDA_ERROR_OUT_OF_MEMORY, "no memory to look at the whole of the capture");
+    return fail(CUDA_ERROR_OUT_OF_MEMORY, "no memory to examine the capture");
   }
 }
 

@@ -126,7 +126,7 @@ Result<const alloc::Record*> freeable(CUdeviceptr address) {
     return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is host memory", address);
   if (kind == alloc::Kind::Array) return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is an array's", address);
   if (kind == alloc::Kind::Mapped || (kind == alloc::Kind::Imported && !providerOf(*record)))
-    return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is a mapping, which cuMemFree does not end", address);
+    return fail(CUDA_ERROR_INVALID_VALUE, "%#llx was mapped by cuMemMap; cuMemFree cannot free it", address);
   return record;
 }
 
@@ -210,7 +210,8 @@ CUresult checkAccess(const alloc::Record& record, uintptr_t address, Access acce
   if (kind != alloc::Kind::Pool || inWindowOfDevice(record)) return CUDA_SUCCESS;
   const Context* context = threadState.current;
   if (roles->deviceReaches(record, context ? context->device().ordinal() : 0)) return CUDA_SUCCESS;
-  return fail(CUDA_ERROR_INVALID_VALUE, "%#lx is memory of a host's pool that the device has no access to", address);
+  return fail(CUDA_ERROR_INVALID_VALUE, "%#lx is memory of a host pool; the device was not given access to it",
+              address);
 }
 
 bool holds(const alloc::Record& record, uintptr_t address, size_t bytes) {

@@ -180,7 +180,7 @@ std::string Link::nothing() const {
 
 CUresult Link::complete(void** image, size_t* size) {
   if (!image_.empty()) return fail(CUDA_ERROR_INVALID_HANDLE, "the link is complete");
-  if (broken_ != CUDA_SUCCESS) return fail(broken_, "the link is of no use: two parts define one name");
+  if (broken_ != CUDA_SUCCESS) return fail(broken_, "the link failed: two parts define one name");
   if (parts_.empty()) parts_.push_back({cubin::InputKind::Ptx, "nothing", nothing()});
   VG_CHECK(native() ? completeNative() : completeText());
   *image = image_.data();

@@ -17,7 +17,7 @@ Result<ipc::ProcessAnswer> askProcess(int pid, const ipc::ProcessQuestion& quest
   if (insideHostFunction) return fail(CUDA_ERROR_NOT_PERMITTED, "host functions must not call the API");
   VG_TRY(const ipc::ProcessAnswer answer, ipc::ask(pid, question));
   if (answer.result)
-    return fail(answer.result, "process %d is in state %d and says no: its log tells why", pid,
+    return fail(answer.result, "process %d is in state %d and refused; its log says why", pid,
                 static_cast<int>(answer.state));
   return answer;
 }

@@ -92,7 +92,7 @@ class CheckpointService final : public ipc::Service {
         VG_CHECK(expect(CU_PROCESS_STATE_LOCKED, "unlocked"));
         return move(Gate::Locked, Gate::Open, CU_PROCESS_STATE_RUNNING);
       default:
-        return fail(CUDA_ERROR_INVALID_VALUE, "another process asks for what is unknown here");
+        return fail(CUDA_ERROR_INVALID_VALUE, "another process asked for an object that is not known here");
     }
   }
 

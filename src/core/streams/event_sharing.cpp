@@ -13,7 +13,7 @@ namespace {
 using Outcome = ipc::SharedEvent::Outcome;
 
 CUresult lost() {
-  return fail(CUDA_ERROR_EXTERNAL_DEVICE, "the process that recorded the event has ended before it was reached");
+  return fail(CUDA_ERROR_EXTERNAL_DEVICE, "the process that recorded the event ended before the event was reached");
 }
 
 // Marks a record of this process when its point is reached.

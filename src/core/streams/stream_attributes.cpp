@@ -22,7 +22,7 @@ CUresult StreamAttributes::get(CUstreamAttrID which, CUstreamAttrValue* value) c
       value->memSyncDomain = values_.memSyncDomain;
       return CUDA_SUCCESS;
     default:
-      return fail(CUDA_ERROR_INVALID_VALUE, "attribute %d is none of a stream", int(which));
+      return fail(CUDA_ERROR_INVALID_VALUE, "%d is not an attribute of streams", int(which));
   }
 }
 
@@ -48,7 +48,7 @@ CUresult StreamAttributes::set(CUstreamAttrID which, const CUstreamAttrValue& va
       values_.memSyncDomain = value.memSyncDomain;
       return CUDA_SUCCESS;
     default:
-      return fail(CUDA_ERROR_INVALID_VALUE, "attribute %d is none of a stream", int(which));
+      return fail(CUDA_ERROR_INVALID_VALUE, "%d is not an attribute of streams", int(which));
   }
 }
 

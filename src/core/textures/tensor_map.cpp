@@ -80,7 +80,7 @@ uint64_t alignment(const Tensor& tensor) {
 CUresult checkAddress(const Tensor& tensor) {
   const auto address = reinterpret_cast<uint64_t>(tensor.address);
   if (address % alignment(tensor) == 0 && address < kMostAddress) return CUDA_SUCCESS;
-  return fail(CUDA_ERROR_INVALID_VALUE, "a tensor at %p, which is no multiple of %llu or too high", tensor.address,
+  return fail(CUDA_ERROR_INVALID_VALUE, "a tensor at %p, which is not a multiple of %llu, or too high", tensor.address,
               static_cast<unsigned long long>(alignment(tensor)));
 }
 
@@ -167,7 +167,7 @@ CUresult setCorner(Map& made, unsigned axis, int lower, int upper) {
     if (corner < -limit || corner >= limit)
       return fail(CUDA_ERROR_INVALID_VALUE, "a corner of the pixel box is at %d along axis %u", corner, axis);
   if (static_cast<int64_t>(made.size(made.firstImageAxis() + axis)) + upper - lower <= 0)
-    return fail(CUDA_ERROR_INVALID_VALUE, "between the corners %d and %d of axis %u there is no pixel", lower, upper,
+    return fail(CUDA_ERROR_INVALID_VALUE, "the corners %d and %d of axis %u leave no pixel between them", lower, upper,
                 axis);
   made.lowerCorner[axis] = static_cast<int16_t>(lower);
   made.upperCorner[axis] = static_cast<int16_t>(upper);

@@ -43,7 +43,7 @@ CUresult checkHandleTypes(int types, int location) {
   if (types & (CU_MEM_HANDLE_TYPE_WIN32 | CU_MEM_HANDLE_TYPE_WIN32_KMT))
     return fail(CUDA_ERROR_INVALID_VALUE, "handle types %#x on this system", types);
   if (types & CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR && location == CU_MEM_LOCATION_TYPE_HOST)
-    return fail(CUDA_ERROR_INVALID_VALUE, "host memory of no node in particular cannot be exported");
+    return fail(CUDA_ERROR_INVALID_VALUE, "host memory without a memory node cannot be exported");
   return CUDA_SUCCESS;
 }
 

@@ -298,7 +298,7 @@ Result<size_t> elementOf(const CUDA_MEMCPY3D_BATCH_OP& op) {
   VG_TRY(const size_t from, elementOf(op.src));
   VG_TRY(const size_t to, elementOf(op.dst));
   if (from && to && from != to)
-    return fail(CUDA_ERROR_INVALID_VALUE, "a copy from elements of %zu bytes to elements of %zu", from, to);
+    return fail(CUDA_ERROR_INVALID_VALUE, "elements of %zu bytes cannot be copied to elements of %zu bytes", from, to);
   return std::max({from, to, size_t{1}});
 }
 

@@ -169,7 +169,8 @@ CUresult refuseMovable(CUdeviceptr address) {
   const alloc::Record* const record = memory::lookup(address);
   const alloc::Kind kind = record ? record->kind.load(std::memory_order_relaxed) : alloc::Kind::Device;
   if (kind != alloc::Kind::Managed && kind != alloc::Kind::Pool) return CUDA_SUCCESS;
-  return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is managed memory or a pool's, which streams do not write", address);
+  return fail(CUDA_ERROR_INVALID_VALUE,
+              "%#llx is managed memory or of a pool; memory operations of streams cannot write there", address);
 }
 
 Result<Operation> describeWrite(const CUstreamBatchMemOpParams& params, bool wide, memory::Addresses addresses) {

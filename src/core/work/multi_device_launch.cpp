@@ -25,7 +25,7 @@ CUresult check(std::span<const CUDA_LAUNCH_PARAMS> grids, unsigned flags) {
   if (flags & ~(kNoWaitBefore | kNoWaitBehind)) return fail(CUDA_ERROR_INVALID_VALUE, "unknown flags %#x", flags);
   for (const CUDA_LAUNCH_PARAMS& grid : grids) {
     if (!grid.hStream || grid.hStream == CU_STREAM_LEGACY || grid.hStream == CU_STREAM_PER_THREAD)
-      return fail(CUDA_ERROR_INVALID_HANDLE, "a default stream cannot wait for other devices");
+      return fail(CUDA_ERROR_INVALID_HANDLE, "a default stream cannot wait for work of other devices");
     if (!sameShape(grid, grids[0])) return fail(CUDA_ERROR_INVALID_VALUE, "the grids differ in shape");
   }
   return CUDA_SUCCESS;

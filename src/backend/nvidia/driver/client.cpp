@@ -19,7 +19,7 @@ Result<DeviceFile> openDeviceFile(SystemCalls& calls, const std::string& path) {
                   std::strerror(-descriptor));
     case ENXIO:
     case ENODEV:
-      return fail(CUDA_ERROR_NO_DEVICE, "%s is there, but no device answers behind it", path.c_str());
+      return fail(CUDA_ERROR_NO_DEVICE, "%s exists, but no device answers", path.c_str());
     case EMFILE:
     case ENFILE:
     case ENOMEM:
@@ -33,7 +33,8 @@ Result<std::unique_ptr<Client>> Client::open(SystemCalls& calls) {
   VG_TRY(DeviceFile file, openDeviceFile(calls, kControlNode));
   const std::string version = calls.moduleVersion();
   if (version.empty())
-    return fail(CUDA_ERROR_SYSTEM_DRIVER_MISMATCH, "/dev/nvidiactl is there, but no kernel module says its version");
+    return fail(CUDA_ERROR_SYSTEM_DRIVER_MISMATCH,
+                "/dev/nvidiactl exists, but the version of the kernel module cannot be read");
   VG_TRY(const Abi* abi, abiFor(version));
   std::unique_ptr<Client> client(new Client(calls, std::move(file), abi, version));
   VG_CHECK(client->makeRoot());

@@ -34,7 +34,7 @@ Result<GradientFunctions> make() {
   const cubin::Kernel* const all = functions.code->kernel("vgKeepGradients");
   bool whole = all != nullptr;
   for (const Name& name : kNames) whole = whole && functions.find(name.external);
-  if (!whole) return fail(CUDA_ERROR_INVALID_IMAGE, "the functions for gradients are not whole");
+  if (!whole) return fail(CUDA_ERROR_INVALID_IMAGE, "the functions for gradients are incomplete");
   functions.registers = all->registers;
   functions.stackBytes = all->stackBytes;
   return functions;

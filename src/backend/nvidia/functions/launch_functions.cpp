@@ -45,7 +45,7 @@ Result<LaunchFunctions> make() {
   bool whole = functions.ring && functions.answers && functions.buffers && functions.buffersAreSmall &&
                functions.nobodyCalls && all;
   for (const char* const name : kNames) whole = whole && functions.code->function(name);
-  if (!whole) return fail(CUDA_ERROR_INVALID_IMAGE, "the functions that launch from kernels are not whole");
+  if (!whole) return fail(CUDA_ERROR_INVALID_IMAGE, "the functions that launch from kernels are incomplete");
   functions.registers = all->registers;
   functions.stackBytes = all->stackBytes;
   return functions;

@@ -97,7 +97,7 @@ CUresult KernelServices::makeOutput(const ImageSource& source, cubin::DeviceStat
   gpu_.memory.showToHost(start, bytes);
   std::byte first;
   if (!copy::copyBytes(&first, start, sizeof first))
-    return fail(CUDA_ERROR_OUT_OF_MEMORY, "what kernels print cannot be shown to the host");
+    return fail(CUDA_ERROR_OUT_OF_MEMORY, "the buffer for what kernels print cannot be mapped for the host");
   const MutexLock guard(mutex_);
   output_.emplace(start, bytes);
   return CUDA_SUCCESS;

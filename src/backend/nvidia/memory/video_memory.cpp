@@ -40,7 +40,7 @@ Result<alloc::PhysicalRef> VideoMemory::import(Gpu& gpu, VideoMappings& mappings
   VG_TRY(const ExportNote bytes, exportNote(gpu, descriptor));
   const Note note = read(bytes);
   if (!holds(note))
-    return fail(CUDA_ERROR_INVALID_VALUE, "descriptor %d is memory that was not exported here", descriptor);
+    return fail(CUDA_ERROR_INVALID_VALUE, "descriptor %d is memory that this library did not export", descriptor);
   const size_t size = note.objectPages * kBigPage;
   VG_TRY(std::shared_ptr<const MemoryObject> object, importObject(gpu, descriptor, size));
   const bool whole = note.magic == Note::kLabelled;
