@@ -1,22 +1,20 @@
 #include "base/system/mapped_file.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
+
+#include "base/system/open_file.h"
 
 namespace vg {
 
 MappedFile::MappedFile(const std::string& path) {
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return;
+  const OpenFile file(path, O_RDONLY);
   struct stat status {};
-  if (fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
+  if (*file >= 0 && fstat(*file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
     const size_t size = static_cast<size_t>(status.st_size);
-    void* const memory = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0);
+    void* const memory = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, *file, 0);
     if (memory != MAP_FAILED) bytes_ = {static_cast<const char*>(memory), size};
   }
-  close(file);
 }
 
 MappedFile::~MappedFile() {

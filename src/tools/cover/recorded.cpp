@@ -12,6 +12,7 @@
 #include <iterator>
 #include <map>
 
+#include "base/system/open_file.h"
 #include "ptx/facts/coverage_file.h"
 
 namespace vg::tools::cover {
@@ -43,19 +44,6 @@ bool addFile(const std::string& path, std::vector<uint64_t>& sums) {
     for (size_t n = 0; n < row.size(); ++n) sums[n] += row[n];
   }
 }
-
-class OpenFile {
- public:
-  OpenFile(const std::string& path, int flags) : file_(open(path.c_str(), flags | O_CLOEXEC, 0666)) {}
-  ~OpenFile() {
-    if (file_ >= 0) close(file_);
-  }
-  OpenFile(const OpenFile&) = delete;
-  int operator*() const { return file_; }
-
- private:
-  const int file_;
-};
 
 // PROGRAM.PROCESS.NUMBER.counts
 std::string processOf(const fs::path& path) {

@@ -16,6 +16,7 @@
 #include "base/round.h"
 #include "base/settings.h"
 #include "base/system/file_size_guard.h"
+#include "base/system/open_file.h"
 #include "base/undying.h"
 #include "ptx/facts/coverage.h"
 #include "ptx/facts/coverage_file.h"
@@ -55,19 +56,6 @@ bool writeAll(int file, const char* bytes, size_t size) {
   }
   return true;
 }
-
-class OwnFile {
- public:
-  OwnFile(const std::string& path, int flags) : file_(open(path.c_str(), flags | O_CLOEXEC, 0666)) {}
-  ~OwnFile() {
-    if (file_ >= 0) close(file_);
-  }
-  OwnFile(const OwnFile&) = delete;
-  int operator*() const { return file_; }
-
- private:
-  const int file_;
-};
 
 // The number of a process may be another one's in another container. The lock goes with the process, which keeps one
 // descriptor for it. Empty, with errno, where it cannot be made.
@@ -160,7 +148,7 @@ bool Recording::makeFile() {
   const std::string& process = processWord();
   const std::string path =
       folder() + "/" + ptx::coverage::countsName(name_, process, recordings.fetch_add(1, std::memory_order_relaxed));
-  const OwnFile file(process.empty() ? "" : path, O_WRONLY | O_CREAT | O_EXCL);
+  const OpenFile file(process.empty() ? "" : path, O_WRONLY | O_CREAT | O_EXCL);
   const ptx::coverage::FileHeader header{ptx::coverage::kMagic, counters_, rowBytes_};
   if (*file < 0 || !writeAll(*file, reinterpret_cast<const char*>(&header), sizeof header)) {
     tellWhyNot("cannot write counts");
@@ -175,7 +163,7 @@ bool Recording::makeFile() {
 uint64_t* Recording::mapNextRow() {
   const FileSizeGuard guard;
   if (!makeFile()) return nullptr;
-  const OwnFile file(path_, O_RDWR);
+  const OpenFile file(path_, O_RDWR);
   const auto at = static_cast<off_t>(ptx::coverage::kHeaderBytes + rowsInFile_ * rowBytes_);
   const int error = *file < 0 ? errno : posix_fallocate(*file, at, static_cast<off_t>(rowBytes_));
   void* const row = error ? MAP_FAILED : mmap(nullptr, rowBytes_, PROT_READ | PROT_WRITE, MAP_SHARED, *file, at);
