@@ -197,7 +197,7 @@ TEST_F(Channels, AreAddedToAGroupWhileOthersWait) {
   group->channel(2).submit(releasing);
   EXPECT_EQ(channel.wait(number), CUDA_SUCCESS);
   const size_t ranges = fake.driver.ranges(), objects = fake.driver.objects();
-  fake.driver.failNext(0xc8b5, kNoMemory);
+  fake.driver.failNext(fake.driver.classes().copy, kNoMemory);
   EXPECT_NE(group->add(fake.addresses(), 1), CUDA_SUCCESS);
   EXPECT_EQ(group->count(), 3);
   EXPECT_EQ(fake.driver.ranges(), ranges);
@@ -223,8 +223,9 @@ TEST_F(Channels, CopiesThatOthersWaitForSayThemselvesThatTheyAreDone) {
 }
 
 TEST_F(Channels, AFailedGroupLeavesNothing) {
-  for (const uint32_t objectClass :
-       {rm::kChannelGroup, rm::kMemoryLocalUser, rm::kMemorySystem, 0xc86fu, 0xc8b5u, 0xcbc0u, rm::kContextShare}) {
+  const FakeClasses& classes = fake.driver.classes();
+  for (const uint32_t objectClass : {rm::kChannelGroup, rm::kMemoryLocalUser, rm::kMemorySystem, classes.channel,
+                                     classes.copy, classes.compute, rm::kContextShare}) {
     const size_t ranges = fake.driver.ranges(), objects = fake.driver.objects();
     fake.driver.failNext(objectClass, kNoMemory);
     EXPECT_FALSE(ChannelGroup::create(*fake.gpu, fake.addresses(), rm::kEngineGraphics, 2).ok());

@@ -90,7 +90,7 @@ TEST(KernelDriver, ConfidentialComputingIsRefused) {
 
 // Wherever opening fails, nothing is left behind.
 TEST(KernelDriver, AFailedOpenLeavesNothing) {
-  for (const uint32_t objectClass : {rm::kDevice, rm::kSubdevice, 0xc661u, rm::kAddressSpace}) {
+  for (const uint32_t objectClass : {rm::kDevice, rm::kSubdevice, FakeDriver().classes().usermode, rm::kAddressSpace}) {
     FakeDriver driver;
     const auto client = must(Client::open(driver));
     const auto uvm = must(Uvm::open(*client));

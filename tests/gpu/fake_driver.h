@@ -57,6 +57,8 @@ class FakeDriver final : public backend::nvidia::SystemCalls {
   bool present(void* address) override;
   std::string moduleVersion() override { return description_.version; }
 
+  const FakeClasses& classes() const { return classes_; }
+
   // What is left behind, for tests.
   size_t openFiles() const;
   size_t objects() const;  // without the clients

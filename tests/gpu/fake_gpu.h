@@ -11,6 +11,7 @@
 #include "backend/nvidia/channel/channel_group.h"
 #include "backend/nvidia/channel/copy_methods.h"
 #include "backend/nvidia/device.h"
+#include "backend/nvidia/driver/generation.h"
 #include "backend/nvidia/traits.h"
 #include "gpu/fake_driver.h"
 
@@ -21,6 +22,13 @@ template <class T>
 T must(Result<T> result) {
   if (!result.ok()) throw std::runtime_error("result " + std::to_string(result.error()));
   return std::move(result).value();
+}
+
+// Of the native code that the fake's GPUs run: 90 for sm_90.
+inline uint32_t fakeArchitecture() {
+  for (const backend::nvidia::Generation& row : backend::nvidia::kGenerations)
+    if (row.smVersion == FakeDriver::Description{}.smVersion) return static_cast<uint32_t>(row.computeCapability);
+  throw std::runtime_error("the fake's GPUs are of no known generation");
 }
 
 // What the kernels of VideoKernels do: the first of their block copies boxes; one, which needs few registers, copies a

@@ -31,7 +31,7 @@ constexpr uint64_t kTail = 3, kFired = 4;
 // it takes the address of "child".
 cubin::Cubin launchingModule() {
   cubin::Cubin c;
-  c.architecture = 90;
+  c.architecture = fakeArchitecture();
   c.sections = {{".text.parent", cubin::Kind::Code, 0, cubin::kNone, 128, 128},
                 {".text.child", cubin::Kind::Code, 0, cubin::kNone, 128, 128},
                 {".text.vendors", cubin::Kind::Code, 0, cubin::kNone, 128, 128},

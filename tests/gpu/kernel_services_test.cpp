@@ -70,7 +70,7 @@ TEST_F(Services, FunctionsLieInTheContextsMemory) {
 // A kernel that reads a box with gradients, as compiled code names what it calls: by a word of constant bank 4.
 cubin::Cubin gradientModule(const char* external) {
   cubin::Cubin c;
-  c.architecture = 90;
+  c.architecture = fakeArchitecture();
   c.sections = {{".text.reads", cubin::Kind::Code, 0, cubin::kNone, 128, 128},
                 {".nv.constant4", cubin::Kind::Constant, 4, cubin::kNone, 8, 8}};
   c.bytes.assign(128 + 8, '\0');

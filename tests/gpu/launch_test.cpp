@@ -66,7 +66,7 @@ uint32_t add(const FakeGrid& grid, const FakeTranslate& translate) {
 
 cubin::Cubin moduleOfOneKernel() {
   cubin::Cubin c;
-  c.architecture = 90;
+  c.architecture = fakeArchitecture();
   c.sections = {{".text.add", cubin::Kind::Code, 0, cubin::kNone, 128, 128},
                 {".nv.constant3", cubin::Kind::Constant, 3, cubin::kNone, 8, 8},
                 {".nv.global.init", cubin::Kind::Data, 0, cubin::kNone, 4, 4}};

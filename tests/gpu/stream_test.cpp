@@ -40,7 +40,7 @@ uint32_t addTo(const FakeGrid& grid, const FakeTranslate& translate) {
 
 cubin::Cubin moduleOfAddTo() {
   cubin::Cubin c;
-  c.architecture = 90;
+  c.architecture = fakeArchitecture();
   c.sections = {{".text.add", cubin::Kind::Code, 0, cubin::kNone, 128, 128}};
   c.bytes.assign(128, '\0');
   c.fileOffsets = {0};
