@@ -3,12 +3,12 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "base/system/open_file.h"
+#include "base/system/file_by_name.h"
 
 namespace vg {
 
 MappedFile::MappedFile(const std::string& path) {
-  const OpenFile file(path, O_RDONLY);
+  const FileByName file(path, O_RDONLY);
   struct stat status {};
   if (*file >= 0 && fstat(*file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
     const size_t size = static_cast<size_t>(status.st_size);

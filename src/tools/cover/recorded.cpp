@@ -12,7 +12,7 @@
 #include <iterator>
 #include <map>
 
-#include "base/system/open_file.h"
+#include "base/system/file_by_name.h"
 #include "ptx/facts/coverage_file.h"
 
 namespace vg::tools::cover {
@@ -52,7 +52,7 @@ std::string processOf(const fs::path& path) {
 }
 
 bool lives(const std::string& folder, const std::string& process) {
-  const OpenFile file(folder + "/" + process + format::kLockEnd, O_RDONLY);
+  const FileByName file(folder + "/" + process + format::kLockEnd, O_RDONLY);
   return *file >= 0 && flock(*file, LOCK_EX | LOCK_NB);
 }
 
@@ -105,7 +105,7 @@ std::vector<uint64_t> sumOf(const Recorded& program, size_t counters) {
 // between some counts are twice as high.
 void join(const std::string& folder, const Recorded& program, size_t counters) {
   if (program.countFiles.size() < 2) return;
-  const OpenFile guard(folder + "/.lock", O_RDWR | O_CREAT);
+  const FileByName guard(folder + "/.lock", O_RDWR | O_CREAT);
   if (*guard < 0 || flock(*guard, LOCK_EX)) return;
   std::vector<uint64_t> sums(counters);
   std::vector<std::string> joined;

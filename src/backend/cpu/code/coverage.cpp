@@ -15,8 +15,8 @@
 #include "base/log.h"
 #include "base/round.h"
 #include "base/settings.h"
+#include "base/system/file_by_name.h"
 #include "base/system/file_size_guard.h"
-#include "base/system/open_file.h"
 #include "base/undying.h"
 #include "ptx/facts/coverage.h"
 #include "ptx/facts/coverage_file.h"
@@ -148,7 +148,7 @@ bool Recording::makeFile() {
   const std::string& process = processWord();
   const std::string path =
       folder() + "/" + ptx::coverage::countsName(name_, process, recordings.fetch_add(1, std::memory_order_relaxed));
-  const OpenFile file(process.empty() ? "" : path, O_WRONLY | O_CREAT | O_EXCL);
+  const FileByName file(process.empty() ? "" : path, O_WRONLY | O_CREAT | O_EXCL);
   const ptx::coverage::FileHeader header{ptx::coverage::kMagic, counters_, rowBytes_};
   if (*file < 0 || !writeAll(*file, reinterpret_cast<const char*>(&header), sizeof header)) {
     tellWhyNot("cannot write counts");
@@ -163,7 +163,7 @@ bool Recording::makeFile() {
 uint64_t* Recording::mapNextRow() {
   const FileSizeGuard guard;
   if (!makeFile()) return nullptr;
-  const OpenFile file(path_, O_RDWR);
+  const FileByName file(path_, O_RDWR);
   const auto at = static_cast<off_t>(ptx::coverage::kHeaderBytes + rowsInFile_ * rowBytes_);
   const int error = *file < 0 ? errno : posix_fallocate(*file, at, static_cast<off_t>(rowBytes_));
   void* const row = error ? MAP_FAILED : mmap(nullptr, rowBytes_, PROT_READ | PROT_WRITE, MAP_SHARED, *file, at);

@@ -8,14 +8,14 @@
 
 namespace vg {
 
-class OpenFile {
+class FileByName {
  public:
-  OpenFile(const std::string& path, int flags) : file_(::open(path.c_str(), flags | O_CLOEXEC, 0666)) {}
-  ~OpenFile() {
+  FileByName(const std::string& path, int flags) : file_(::open(path.c_str(), flags | O_CLOEXEC, 0666)) {}
+  ~FileByName() {
     if (file_ >= 0) ::close(file_);
   }
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
+  FileByName(const FileByName&) = delete;
+  FileByName& operator=(const FileByName&) = delete;
   int operator*() const { return file_; }
 
  private:
