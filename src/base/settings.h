@@ -73,7 +73,9 @@ namespace vg {
   X(eager, "VERDIGRIS_EAGER", "",                                                                                      \
     "off: PyTorch's operators on emulated devices are left to its own kernels, which hold no PTX")                     \
   X(coverage, "VERDIGRIS_COVERAGE", "", "a folder: count which instructions of kernels run, for verdigris cover")      \
-  X(debug, "VERDIGRIS_DEBUG", "", "1: gdb sees compiled kernels: functions, lines and frames")
+  X(dumpRegisters, "VERDIGRIS_DUMP_REGISTERS", "1",                                                                    \
+    "0: core dumps lack registers of compiled kernels, which run faster")                                              \
+  X(debug, "VERDIGRIS_DEBUG", "", "1: gdb sees compiled kernels: lines, frames, registers")
 
 struct Settings {
 #define VG_SETTING_FIELD(field, variable, fallback, meaning) std::string field;

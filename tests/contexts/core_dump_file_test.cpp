@@ -323,7 +323,7 @@ TEST_F(CoreDumps, WhoWritesToThePipeGetsOne) {
   }
 }
 
-// What the dump tells. In the interpreter the very thread is known, in compiled code its warp.
+// What the dump tells, of compiled code as of the interpreter.
 class CoreDumpContents : public CoreDumps, public testing::WithParamInterface<bool> {};
 
 TEST_P(CoreDumpContents, TellOfTheGridTheFaultAndTheMemory) {
@@ -389,20 +389,15 @@ TEST_P(CoreDumpContents, TellOfTheGridTheFaultAndTheMemory) {
     EXPECT_EQ(dump.value<uint32_t>(*threads, 16, lane), lane);
     EXPECT_EQ(dump.value<uint32_t>(*threads, 20, lane), linear % 48);
     EXPECT_EQ(dump.value<uint32_t>(*threads, 24, lane), linear / 48);
-    const uint32_t exception = dump.value<uint32_t>(*threads, 32, lane);
-    if (linear % 48 == kThread) {
-      EXPECT_EQ(exception, 14u) << lane;
-    } else {
-      EXPECT_TRUE(exception == 0 || (!interpreted && exception == 14)) << lane;
-    }
+    EXPECT_EQ(dump.value<uint32_t>(*threads, 32, lane), linear % 48 == kThread ? 14u : 0u) << lane;
     EXPECT_TRUE(
         dump.find(".cudbg.regs" + threads->name.substr(std::strlen(".cudbg.lntbl")) + ".ln" + std::to_string(lane)));
   }
   // %r1, %r2, %rd1 and %r3, as the text names them first.
   const uint32_t first = warp * 32 % 48;
   const uint32_t known[] = {first, 2, 0x10, 0, kThread};
-  for (size_t word = 0; word < 5; ++word) EXPECT_EQ(registerOf(dump, 0, word), interpreted ? known[word] : 0) << word;
-  EXPECT_EQ(registerOf(dump, 5, 0), interpreted ? first + 5 : 0);
+  for (size_t word = 0; word < 5; ++word) EXPECT_EQ(registerOf(dump, 0, word), known[word]) << word;
+  EXPECT_EQ(registerOf(dump, 5, 0), first + 5);
   const DumpReader::Section* const shared = dump.findLike(".cudbg.shared");
   ASSERT_TRUE(shared);
   EXPECT_EQ(shared->header.sh_size, 256u);
@@ -415,6 +410,18 @@ TEST_P(CoreDumpContents, TellOfTheGridTheFaultAndTheMemory) {
   const DumpReader::Section* const image = dump.find(".cudbg.relfimg.dev0.ctx0");
   ASSERT_TRUE(image);
   EXPECT_EQ(std::memcmp(dump.data(*image), ELFMAG, SELFMAG), 0);
+}
+
+// Then code keeps none, and runs as fast as any.
+TEST_F(CoreDumps, HaveNoRegistersOfCompiledKernelsWhereTheSettingSaysSo) {
+  const int ended = run({{"VERDIGRIS_DUMP_REGISTERS", "0"}, {"CUDA_COREDUMP_FILE", "without"}}, [] {
+    begin(CU_CTX_COREDUMP_ENABLE);
+    setFlags(CU_COREDUMP_SKIP_ABORT);
+    EXPECT_EQ(fault(filled(4096)), CUDA_ERROR_ILLEGAL_ADDRESS);
+  });
+  EXPECT_EQ(ended, 0);
+  const DumpReader dump(folder + "/without");
+  for (size_t word = 0; word < 5; ++word) EXPECT_EQ(registerOf(dump, 5, word), 0u) << word;
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, CoreDumpContents, testing::Bool(),

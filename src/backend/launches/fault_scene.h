@@ -3,6 +3,7 @@
 
 #include <cuda.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -10,7 +11,10 @@
 
 namespace vg::backend {
 
-// A function of an interpreted kernel, and its registers in the order in which its text names them first.
+// Somebody will want registers of kernels that fault: code that is made from then on keeps them, which makes it slower.
+inline constinit std::atomic<bool> registersWanted{false};
+
+// A function of a kernel whose registers are known, and those in the order in which its text names them first.
 struct FunctionScene {
   struct Register {
     enum class Kind : uint8_t { Predicate, Bits, Signed, Float };
@@ -35,7 +39,7 @@ struct WarpScene {
   uint32_t validLanes;               // that it has
   uint32_t lanes;                    // of those, the ones that stand at `line`, or that it may have been
   uint32_t line;                     // of the PTX; 0: not known
-  std::vector<LaneScene> each = {};  // by lane; empty: compiled code, of which nobody knows more
+  std::vector<LaneScene> each = {};  // by lane; empty: compiled code that keeps no registers
 };
 
 struct FaultScene {

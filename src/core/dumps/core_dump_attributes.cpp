@@ -8,6 +8,7 @@
 #include <iterator>
 #include <utility>
 
+#include "backend/fault_scene.h"
 #include "base/log.h"
 #include "base/settings.h"
 #include "base/sync/mutex.h"
@@ -209,6 +210,8 @@ void DumpAttributes::copyFrom(const DumpAttributes& other, bool enabled) {
   fixed_ = fixed;
   if (enabled && !fixed_.onException) values_.onException = 1;
   values_.armed = values_.onException;
+  if (values_.armed && truthy(settings().dumpRegisters))
+    backend::registersWanted.store(true, std::memory_order_relaxed);
 }
 
 void DumpAttributes::readSettings() {

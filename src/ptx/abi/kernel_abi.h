@@ -15,7 +15,7 @@
 
 namespace vg::ptx {
 
-inline constexpr uint32_t kKernelAbiVersion = 19;
+inline constexpr uint32_t kKernelAbiVersion = 20;
 inline constexpr uint32_t kWarpSize = 32;
 inline constexpr uint32_t kSharedStrideBits = 19, kSharedStride = 1u << kSharedStrideBits;
 inline constexpr uint32_t kMaxClusterBlocks = 16;
@@ -144,6 +144,7 @@ struct BlockState {
   uint32_t warp, lane, line;
   std::byte* frames;       // frameMemory() bytes, aligned to 64: what warps keep at barriers; null without frames
   CheckedRanges* checked;  // check_abi.h; null unless kernels check their accesses
+  std::byte* kept;         // registers of each warp (facts/kept_registers.h), KernelTraits::keptBytes; null for none
 };
 
 // Runs warps firstWarp .. endWarp-1 of the block to their end, one after another. Kernels that may wait inside a block
@@ -164,6 +165,7 @@ struct KernelTraits {
   uint32_t streamedPerThread = 0;    // bytes of results that may go past the caches (kStreams), 0: none
   uint32_t stackOfCalls = 0;         // bytes of a lane's stack that calls take, beside what alloca may take
   uint32_t registers = 0;            // estimate for CU_FUNC_ATTRIBUTE_NUM_REGS
+  uint32_t keptBytes = 0;            // of what a warp keeps of its registers (BlockState::kept), 0: nothing
   bool waits = false;                // barriers or yields: warps need fibres when a block has several
   bool polls = false;  // a loop waits for memory, or clusters are cancelled: blocks come by tickets, never inline
   bool loops = false;  // has any loop: run time not bounded by its size

@@ -58,6 +58,7 @@ std::vector<uint8_t> encode(const KernelBlob& blob) {
   traits.streamedPerThread = blob.traits.streamedPerThread;
   traits.stackOfCalls = blob.traits.stackOfCalls;
   traits.registers = blob.traits.registers;
+  traits.keptBytes = blob.traits.keptBytes;
   traits.waits = blob.traits.waits;
   traits.clusterAddresses = blob.traits.clusterAddresses;
   traits.polls = blob.traits.polls;

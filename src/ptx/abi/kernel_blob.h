@@ -18,6 +18,9 @@ struct LineEntry {
   uint32_t ptxLine;
 };
 
+// In a line for debuggers: the code before it that notes where lanes are (facts/kept_registers.h).
+inline constexpr uint32_t kNoted = 1u << 30;
+
 // What the code takes for granted: the pointer at this place among the parameters (bytes), plus a displacement, is a
 // multiple of `bytes`, a power of two.
 struct AlignmentRule {

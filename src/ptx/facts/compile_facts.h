@@ -29,6 +29,8 @@ inline constexpr uint32_t kTestsOwn = 1 << 8;
 inline constexpr uint32_t kCounts = 1 << 12;
 // For debuggers: the code has frame pointers, and KernelBlob::lines all instructions.
 inline constexpr uint32_t kDescribes = 1 << 13;
+// Registers are kept in memory for debuggers and core dumps (kept_registers.h).
+inline constexpr uint32_t kKeepsRegisters = 1 << 17;
 // The code checks its accesses for checked mode (llvm/emit/access_checks.h), in place of what the flags above ask for.
 inline constexpr uint32_t kChecksAccesses = 1 << 14;
 // With kChecksAccesses: it tells of every one, also where nothing can be wrong with the address.

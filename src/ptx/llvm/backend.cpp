@@ -146,7 +146,7 @@ void tidy(llvm::Function& f, Analyses& analyses) {
 enum class Tier { Good, Quick, OnlyQuick };
 
 Tier tierFor(uint64_t instructions, const BackendOptions& options) {
-  if (instructions > kHuge && !options.lean) return Tier::OnlyQuick;
+  if ((instructions > kHuge && !options.lean) || options.asWritten) return Tier::OnlyQuick;
   return options.lean || (options.mayBeQuick && instructions > kLarge) ? Tier::Quick : Tier::Good;
 }
 

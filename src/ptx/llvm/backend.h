@@ -15,6 +15,7 @@ struct BackendOptions {
   bool wideMasks = false;   // the processor has no registers for masks
   bool mayBeQuick = false;  // large modules become machine code soon rather than well
   bool lean = false;        // fewer copies of blocks were planned for it (Emitter::lean): it gets quick code
+  bool asWritten = false;   // code comes in the order of its text, for debuggers
   std::string dumpPrefix;   // empty, or the path without suffix of .ll and .s files
 };
 

@@ -34,6 +34,7 @@
 #include "base/sync/once.h"
 #include "ptx/abi/kernel_blob.h"
 #include "ptx/facts/coverage.h"
+#include "ptx/facts/kept_registers.h"
 #include "ptx/llvm/analysis/abreast.h"
 #include "ptx/llvm/analysis/lane_turns.h"
 #include "ptx/llvm/analysis/late_writers.h"
@@ -64,7 +65,7 @@ struct Request {
   bool trustsParameters = true, testsReach = false, testsOwn = false, exactApproximations = false,
        checksAccesses = false, tellsAccesses = false, tellsMeetings = false;
   bool mayBeQuick = false, inBackground = false, onlyTried = false, quickAnyway = false;
-  bool counts = false, describes = false;
+  bool counts = false, describes = false, keeps = false;
   uint32_t lanes = 0;
   TextureHints textures{};
 };
@@ -253,8 +254,8 @@ std::string dumpPrefixOf(const Request& request, const EmitOptions& options) {
           : options.checksAccesses ? ".checked"
                                    : "") +
          (options.testsReach ? ".reach" : "") + (request.counts ? ".counts" : "") +
-         (request.textures[0].kind ? ".textures" : "") + (request.describes ? ".described" : "") + ".w" +
-         std::to_string(options.lanes);
+         (request.textures[0].kind ? ".textures" : "") + (request.describes ? ".described" : "") +
+         (request.keeps ? ".kept" : "") + ".w" + std::to_string(options.lanes);
 }
 
 // With few copies of functions where a launch waits, and if that can be.
@@ -362,8 +363,10 @@ KernelBlob makeCode(Job& job, Program& program, const EmitOptions& options, cons
   if (request.onlyTried) return blob;
   blob.traits = emitter.traits();
   blob.alignments = emitter.alignmentRules();
-  const auto [object, quick] = compileModule(
-      code, {options.cpu, options.features, !options.avx512, request.mayBeQuick, emitter.lean(), prefix}, job.clock);
+  BackendOptions backend{options.cpu, options.features, !options.avx512, request.mayBeQuick, emitter.lean(), false,
+                         prefix};
+  backend.asWritten = request.describes;
+  const auto [object, quick] = compileModule(code, backend, job.clock);
   job.quick = quick || program.sharesForNow;
   if (!told.error.empty()) throw Unsupported{told.error, 0};
   std::string error;
@@ -380,7 +383,7 @@ void compile(Job& job) {
     return;
   }
   job.clock.end(CompilePhase::Parse);
-  const Module& module = *parsed;
+  Module& module = *parsed;
   const uint32_t entry = entryNamed(module, request.entry);
   const uint32_t root = entry == kNone ? kNone : rootOf(module, request, entry);
   if (root == kNone) {
@@ -389,6 +392,12 @@ void compile(Job& job) {
     return;
   }
   EmitOptions options = optionsOf(request);
+  kept::Layout kept;
+  if (request.keeps) kept = kept::layoutOf(module, entry);
+  if (kept.bytes) {
+    kept::instrument(module, kept);
+    options.kept = &kept;
+  }
   const std::string prefix = dumpPrefixOf(request, options);
   if (!prefix.empty()) std::ofstream(prefix + ".ptx") << request.texts[0];
   Program program = analyse(module, entry, root, options, request.mayBeQuick);
@@ -490,6 +499,7 @@ Request requestOf(const CompileRequest& in) {
   request.quickAnyway = in.flags & kQuickAnyway;
   request.counts = in.flags & kCounts;
   request.describes = in.flags & kDescribes;
+  request.keeps = in.flags & kKeepsRegisters && !in.function;
   request.lanes = in.lanesPerVector;
   request.textures = in.textures;
   return request;

@@ -17,6 +17,7 @@ KernelBlob sample() {
   blob.traits.waits = true;
   blob.traits.usesDynamicShared = true;
   blob.traits.spans = true;
+  blob.traits.keptBytes = 4096;
   blob.traits.allocates = true;
   blob.traits.atomics = true;
   for (int k = 0; k < 300; ++k) blob.code.push_back(static_cast<uint8_t>(k * 7));
@@ -42,6 +43,7 @@ TEST(KernelBlob, ComesBackAsItWas) {
   EXPECT_EQ(back->traits.stackPerWarp, 4096u);
   EXPECT_EQ(back->traits.registers, 33u);
   EXPECT_EQ(back->traits.streamedPerThread, 12u);
+  EXPECT_EQ(back->traits.keptBytes, 4096u);
   EXPECT_TRUE(back->traits.waits && back->traits.usesDynamicShared && back->traits.spans && back->traits.allocates &&
               back->traits.atomics);
   EXPECT_EQ(back->traits.frameBytes, 192u);

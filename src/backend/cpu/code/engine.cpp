@@ -13,6 +13,7 @@
 #include "backend/cpu/code/coverage.h"
 #include "backend/cpu/code/debugger.h"
 #include "backend/cpu/faults/faults.h"
+#include "backend/fault_scene.h"
 #include "base/float_environment.h"
 #include "base/log.h"
 #include "base/memory/own_memory.h"
@@ -24,6 +25,9 @@
 #include "ptx/facts/compile_facts.h"
 
 namespace vg::backend::cpu::engine {
+
+bool keepsRegisters() { return registersWanted.load(std::memory_order_relaxed); }
+
 namespace {
 
 // The library opened, or the reason why not. Never closed.
@@ -152,7 +156,10 @@ uint32_t reachFlag(const CodeVariant& variant) {
 }
 
 // What other code has besides.
-uint32_t extraFlags() { return (coverage::on() ? ptx::kCounts : 0) | (debugger::on() ? ptx::kDescribes : 0); }
+uint32_t extraFlags() {
+  return (coverage::on() ? ptx::kCounts : 0) | (debugger::on() ? ptx::kDescribes : 0) |
+         (keepsRegisters() ? ptx::kKeepsRegisters : 0);
+}
 
 KernelCache::Key keyOf(const Request& request, bool quick) {
   Hasher hasher;

@@ -45,6 +45,8 @@ struct Made {
   bool quick = false;          // runs slower than good code would
 };
 
+// Whether code that is made from now on keeps registers in memory, for a debugger or for core dumps.
+bool keepsRegisters();
 // What compiled code depends on: texts, kernel, variant, processor, versions, and the engine's own file. Quick code has
 // a key of its own.
 KernelCache::Key keyOf(const Request& request, bool quick);

@@ -130,7 +130,7 @@ uint32_t LoadedKernel::lineAt(const void* codeAddress) const {
   if (!pages_.base() || offset >= textSize_) return apart ? apart->lineAt(codeAddress) : 0;
   const auto after = std::upper_bound(lines_.begin(), lines_.end(), offset,
                                       [](size_t at, const ptx::LineEntry& entry) { return at < entry.codeOffset; });
-  return after == lines_.begin() ? 0 : std::prev(after)->ptxLine;
+  return after == lines_.begin() ? 0 : std::prev(after)->ptxLine & ~ptx::kNoted;
 }
 
 }  // namespace vg::backend::cpu

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 
 #include "backend/cpu/code/kernel_code.h"
 #include "backend/cpu/run/block.h"
 #include "backend/cpu/run/thread.h"
+#include "ptx/facts/kept_registers.h"
 #include "ptx/interpreter/interpreter.h"
 
 namespace vg::backend::cpu {
@@ -93,8 +95,69 @@ FunctionScene describe(const ptx::Function& function) {
   return scene;
 }
 
-// What the interpreter knows of the lanes of the warps. The functions of several are in the scene once.
+// Of the function that the lane's line is in.
+void addValues(LaneScene& to, const FaultScene& scene, const ptx::Module& module, const ptx::kept::Layout& layout,
+               const std::byte* kept, uint32_t lane) {
+  for (size_t n = 0; n < scene.functions.size(); ++n) {
+    if (to.line < scene.functions[n].firstLine || to.line > scene.functions[n].lastLine) continue;
+    const ptx::Function& f = module.functions[layout.functions[n]];
+    to.function = n;
+    for (uint32_t r = 0; r < f.registers.size(); ++r) {
+      const uint32_t offset = layout.offsets[n][r];
+      to.values.push_back(ptx::kept::valueOf(kept, f.registers[r], offset, lane));
+      if (f.registers[r].type == ptx::Type::B128)
+        to.values.push_back(ptx::kept::valueOf(kept, f.registers[r], offset, lane, true));
+    }
+    return;
+  }
+}
+
+// The lanes that were there, and whose predicate was true.
+void blameFewer(WarpScene& warp, const ptx::kept::Head& head, const ptx::Module& module,
+                const ptx::kept::Layout& layout, const std::byte* kept) {
+  uint32_t there = head.lanes;
+  for (size_t n = 0; n < layout.functions.size(); ++n) {
+    const ptx::Function& f = module.functions[layout.functions[n]];
+    for (const ptx::Instruction& i : f.body) {
+      if (i.line != warp.line || i.guard < 0) continue;
+      const auto guard = static_cast<size_t>(i.guard);
+      for (uint32_t lane = 0; lane < ptx::kWarpSize; ++lane)
+        if ((ptx::kept::valueOf(kept, f.registers[guard], layout.offsets[n][guard], lane) != 0) == i.guardNegated)
+          there &= ~(1u << lane);
+    }
+  }
+  if (there & warp.validLanes) warp.lanes &= there;
+}
+
+// What compiled code has kept of the lanes of the warps (ptx/facts/kept_registers.h).
+void addKeptLanes(FaultScene& scene, const RunningLaunch& launch, const ResidentBlock& block) {
+  const ptx::Module& module = *launch.module;
+  const uint32_t entry = static_cast<uint32_t>(module.findFunction(launch.kernelName) - module.functions.data());
+  const ptx::kept::Layout layout = ptx::kept::layoutOf(module, entry);
+  if (layout.bytes != launch.code->traits.keptBytes) return;
+  for (const uint32_t index : layout.functions) scene.functions.push_back(describe(module.functions[index]));
+  for (WarpScene& warp : scene.warps) {
+    const std::byte* const kept = block.state().kept + size_t{launch.code->traits.keptBytes} * warp.number;
+    ptx::kept::Head head;
+    std::memcpy(&head, kept, sizeof head);
+    const bool oneToBlame = warp.lanes != warp.validLanes;
+    if (!oneToBlame) blameFewer(warp, head, module, layout, kept);
+    for (uint32_t lane = 0; lane < ptx::kWarpSize; ++lane) {
+      LaneScene& to = warp.each.emplace_back();
+      if (!(warp.validLanes >> lane & 1)) continue;
+      if (head.lines[lane] == ptx::kept::kEnded) {
+        warp.validLanes &= ~(1u << lane);
+        continue;
+      }
+      to.line = head.lanes >> lane & 1 && warp.line ? warp.line : head.lines[lane];
+      addValues(to, scene, module, layout, kept, lane);
+    }
+  }
+}
+
+// What is known of the lanes of the warps. The functions of several are in the scene once.
 void addLanes(FaultScene& scene, const RunningLaunch& launch, const ResidentBlock& block) {
+  if (block.state().kept && launch.module) return addKeptLanes(scene, launch, block);
   if (!launch.code->interpreted) return;
   std::vector<const ptx::Function*> known;
   for (WarpScene& warp : scene.warps) {

@@ -345,7 +345,8 @@ bool Program::usesDeviceRuntime() const {
 
 // Calls through registers may reach what any kernel has taken the address of.
 std::vector<std::string> Program::textsFor(uint32_t entry) const {
-  if (recording_ || texts_.size() != 1 || texts_[0].size() < kMuchText || reachOf(entry).first.addressTaken)
+  if (recording_ || engine::keepsRegisters() || texts_.size() != 1 || texts_[0].size() < kMuchText ||
+      reachOf(entry).first.addressTaken)
     return texts_;
   bodiesOnce_.call([this] { bodies_.emplace(texts_[0]); });
   return {bodies_->withOnly(module_.functions[entry].name)};

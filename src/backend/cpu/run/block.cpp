@@ -2,14 +2,17 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <new>
 #include <utility>
 
+#include "backend/cpu/code/debugger.h"
 #include "backend/cpu/code/kernel_code.h"
 #include "backend/cpu/run/shuffle.h"
 #include "base/log.h"
 #include "base/result.h"
 #include "check/check.h"
+#include "ptx/facts/kept_registers.h"
 
 namespace vg::backend::cpu {
 namespace {
@@ -27,12 +30,23 @@ uint32_t lanesOf(const RunningLaunch& launch, uint32_t warp) {
   return lowBits(std::min(launch.abi.threadsPerBlock - warp * ptx::kWarpSize, ptx::kWarpSize));
 }
 
+// Registers of the block that ran here before; where nobody looks but after a fault, only where its lanes were.
+inline void forgetRegisters(const ptx::BlockState& state, const RunningLaunch& launch) {
+  if (!state.kept) [[likely]]
+    return;
+  const size_t bytes = launch.code->traits.keptBytes;
+  for (uint32_t warp = 0; warp < launch.abi.warpsPerBlock; ++warp)
+    std::memset(state.kept + bytes * warp, 0, debugger::on() ? bytes : sizeof(ptx::kept::Head));
+}
+
 }  // namespace
 
 bool ResidentBlock::reserve(const RunningLaunch& launch) {
   const bool framed = frames_.reserve(ptx::frameMemory(launch.code->traits, launch.abi.warpsPerBlock));
   state_.frames = frames_.memory();
-  if (!framed) return false;
+  const size_t keptBytes = size_t{launch.code->traits.keptBytes} * launch.abi.warpsPerBlock;
+  if (!framed || !kept_.reserve(keptBytes)) return false;
+  state_.kept = keptBytes ? kept_.memory() : nullptr;
   const uint32_t wanted = launch.fibrePerWarp ? launch.abi.warpsPerBlock : 1;
   if (fibreCount_ >= wanted && stacks_.bytes() >= launch.stackBytes) return true;
   const uint32_t count = std::bit_ceil(std::max(wanted, fibreCount_));
@@ -85,6 +99,7 @@ void ResidentBlock::begin(RunningLaunch& launch, uint32_t worker, uint64_t block
   place(launch, worker, blockNumber);
   cluster_.reset(*this);
   whole_ = !launch.fibrePerWarp;
+  if (!whole_) forgetRegisters(state_, *launch_);
   spanEnd_ = blockNumber + 1;
   live_ = ready_ = whole_ ? 1 : lowBits(launch.abi.warpsPerBlock);
   yielded_ = paused_ = 0;
@@ -158,6 +173,7 @@ void ResidentBlock::runSpan() {
     const uint32_t count = static_cast<uint32_t>(std::min<uint64_t>({most, row - x, spanEnd_ - state_.blockNumber}));
     state_.blocks = count;
     state_.nextBlock();
+    forgetRegisters(state_, *launch_);
     runWarps(warps);
     state_.blockNumber += count;
     x += count;

@@ -119,7 +119,7 @@ class ResidentBlock final : public ClusterMember {
   StackGroup stacks_;
   std::unique_ptr<WarpFibre[]> fibres_;
   uint32_t fibreCount_ = 0;
-  Frames frames_;
+  Frames frames_, kept_;
   uint64_t spanEnd_ = 0;  // of the blocks that the first fibre runs
   bool whole_ = true;     // the first fibre runs all warps
   uint32_t live_ = 0;     // warps that have not ended; bit 0 stands for all when whole_

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "ptx/abi/engine.h"
+#include "ptx/facts/kept_registers.h"
 #include "ptx/llvm/emit/builder.h"
 #include "ptx/llvm/ir/warp_ir.h"
 
@@ -16,18 +17,19 @@ struct EmitOptions : ShapeOptions {
   bool fma = false;
   bool f16c = false;
   bool fullWarps = false;
-  bool loneWarp = false;             // a block is one warp
-  uint32_t mostLanes = kWarpSize;    // that a warp has: of those from there on none is there
-  bool permutesBytes = false;        // AVX-512 VBMI
-  bool exactApproximations = true;   // of f32, to the bit
-  bool trustsParameters = true;      // pointers that the kernel is given are aligned as it uses them
-  bool testsReach = false;           // what addresses lead to (analysis/reach.h)
-  bool testsOwn = false;             // that addresses are none of the library's own
-  bool checksAccesses = false;       // for checked mode (access_checks.h); nothing is tested besides
-  bool tellsAccesses = false;        // ... and tells of every one
-  bool tellsMeetings = false;        // of lanes and warps (meeting_checks.h)
-  uint64_t leanBeyond = UINT64_MAX;  // so much work (plannedWork), fewer copies have to do: a launch waits
-  TextureHints textures{};           // that a launch is likely to be given
+  bool loneWarp = false;               // a block is one warp
+  uint32_t mostLanes = kWarpSize;      // that a warp has: of those from there on none is there
+  bool permutesBytes = false;          // AVX-512 VBMI
+  bool exactApproximations = true;     // of f32, to the bit
+  bool trustsParameters = true;        // pointers that the kernel is given are aligned as it uses them
+  bool testsReach = false;             // what addresses lead to (analysis/reach.h)
+  bool testsOwn = false;               // that addresses are none of the library's own
+  bool checksAccesses = false;         // for checked mode (access_checks.h); nothing is tested besides
+  bool tellsAccesses = false;          // ... and tells of every one
+  bool tellsMeetings = false;          // of lanes and warps (meeting_checks.h)
+  uint64_t leanBeyond = UINT64_MAX;    // so much work (plannedWork), fewer copies have to do: a launch waits
+  TextureHints textures{};             // that a launch is likely to be given
+  const kept::Layout* kept = nullptr;  // null: registers are not kept
   std::string cpu, features;
 };
 

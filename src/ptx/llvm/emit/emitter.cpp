@@ -61,7 +61,8 @@ void Emitter::findTraits() {
   traits.clusterAddresses = program_.references.clusterAddresses;
   suspensions_.plan();
   traits.waits = !suspensions_.used() && suspensions_.mayWait();
-  traits.spans = !traits.waits && !asksForCluster() && !emission_.options.tellsAccesses;
+  traits.spans = !traits.waits && !asksForCluster() && !emission_.options.tellsAccesses && !emission_.options.kept;
+  traits.keptBytes = emission_.options.kept ? emission_.options.kept->bytes : 0;
   teller_.plan();
 }
 

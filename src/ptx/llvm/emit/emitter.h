@@ -77,10 +77,11 @@ class Emitter {
   Textures textures_{emission_, runner_, masks_, values_, predicates_, rowTextures_};
   Matrices matrices_{emission_, runner_, masks_, values_, predicates_, addresses_};
   LaneCounts counts_{emission_, runner_, masks_, predicates_};
+  KeptRegisters kept_{emission_, runner_, masks_, values_, predicates_};
   MeetingChecks meetings_{emission_, runner_, masks_, values_};
   Instructions instructions_{emission_, operations_, values_,   teller_, loads_,    stores_,
                              copies_,   atomics_,    stacks_,   lanes_,  barriers_, syscalls_,
-                             async_,    textures_,   matrices_, counts_, meetings_};
+                             async_,    textures_,   matrices_, counts_, kept_,     meetings_};
   Frame frame_{emission_, runner_, specials_, masks_, values_, teller_, suspensions_};
   Edges edges_{emission_, plan_, runner_, masks_, values_, predicates_, frame_};
   MaskedCode masked_{emission_, plan_, runner_, masks_, predicates_, frame_, edges_};

@@ -1,6 +1,7 @@
 // One PTX instruction: who emits it, in scalar or vector form, and what a guard does to its results.
 #include "ptx/llvm/emit/instructions.h"
 
+#include "ptx/abi/kernel_blob.h"
 #include "ptx/facts/async_form.h"
 #include "ptx/llvm/ir/ptx_facts.h"
 #include "ptx/text/opcodes.h"
@@ -10,8 +11,11 @@ namespace vg::ptx::gen {
 void Instructions::emitInstruction(const Instruction& i) {
   emission_.present = &i;
   const Opcode& row = ptx::rowOf(i.ast->op);
-  const bool told = row.has(Trait::MayFault) || b_.function->hasFnAttribute("frame-pointer");  // for debuggers
-  b_.SetCurrentDebugLocation(told ? b_.lineAt(i.ast->line) : llvm::DebugLoc());
+  const bool described = b_.function->hasFnAttribute("frame-pointer");  // for debuggers
+  const bool told = row.has(Trait::MayFault) || described;
+  // What notes a place comes before its first instruction.
+  const uint32_t line = kept::notes(*i.ast, *i.function) ? i.ast->line | kNoted : i.ast->line;
+  b_.SetCurrentDebugLocation(told ? b_.lineAt(line) : llvm::DebugLoc());
   teller_.before(i);
   meetings_.before(i);
   if (isAsync(*i.ast)) {
@@ -174,7 +178,7 @@ bool Instructions::emitWarpOperation(const Instruction& i) {
       syscalls_.emitTrap(i);
       return true;
     case Op::Pmevent:
-      counts_.emitCount(i);
+      kept::keeps(*i.ast) ? kept_.emit(i) : counts_.emitCount(i);
       return true;
     case Op::Alloca:
       stacks_.emitAlloca(i);

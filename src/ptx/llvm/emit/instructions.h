@@ -11,6 +11,7 @@
 #include "ptx/llvm/opcodes/barrier.h"
 #include "ptx/llvm/opcodes/copy.h"
 #include "ptx/llvm/opcodes/count.h"
+#include "ptx/llvm/opcodes/keep.h"
 #include "ptx/llvm/opcodes/lanes.h"
 #include "ptx/llvm/opcodes/load.h"
 #include "ptx/llvm/opcodes/matrix.h"
@@ -26,7 +27,7 @@ class Instructions : public EmitterPart {
   Instructions(Emission& emission, Operations& operations, Values& values, WarpTeller& teller, Loads& loads,
                Stores& stores, LaneCopies& copies, Atomics& atomics, Stacks& stacks, Lanes& lanes, Barriers& barriers,
                Syscalls& syscalls, AsyncOperations& async, Textures& textures, Matrices& matrices, LaneCounts& counts,
-               MeetingChecks& meetings)
+               KeptRegisters& kept, MeetingChecks& meetings)
       : EmitterPart(emission),
         operations_(operations),
         values_(values),
@@ -43,6 +44,7 @@ class Instructions : public EmitterPart {
         textures_(textures),
         matrices_(matrices),
         counts_(counts),
+        kept_(kept),
         meetings_(meetings) {}
 
   void emitInstruction(const Instruction& i);
@@ -71,6 +73,7 @@ class Instructions : public EmitterPart {
   Textures& textures_;
   Matrices& matrices_;
   LaneCounts& counts_;
+  KeptRegisters& kept_;
   MeetingChecks& meetings_;
 };
 

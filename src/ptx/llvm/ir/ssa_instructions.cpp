@@ -1,6 +1,7 @@
 // Instructions of a block, one by one: their operands become values, their results new ones.
 
 #include "ptx/facts/coverage.h"
+#include "ptx/facts/kept_registers.h"
 #include "ptx/llvm/ir/ptx_facts.h"
 #include "ptx/llvm/ir/ssa_builder.h"
 #include "ptx/text/opcodes.h"
@@ -20,7 +21,7 @@ void SsaBuilder::addItem(const Item& item, BlockId b) {
   const ptx::Instruction& ast = *item.ast;
   Instance& instance = *item.instance;
   if (RawCode::isParamAccess(ast, instance)) return addParamAccess(ast, instance, b);
-  if (rowOf(ast.op).has(Trait::Hint) && !coverage::counts(ast)) return;
+  if (rowOf(ast.op).has(Trait::Hint) && !coverage::counts(ast) && !kept::keeps(ast)) return;
   if (ast.op == Op::Invalid && &instance != &code_.made()) unsupportedConstruct(ast.line, "an unknown instruction");
   const uint32_t index = static_cast<uint32_t>(program_.instructions.size());
   Instruction out;
