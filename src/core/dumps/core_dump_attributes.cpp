@@ -8,7 +8,7 @@
 #include <iterator>
 #include <utility>
 
-#include "backend/fault_scene.h"
+#include "backend/launches/fault_scene.h"
 #include "base/log.h"
 #include "base/settings.h"
 #include "base/sync/mutex.h"

@@ -1,5 +1,5 @@
 // The object files that debuggers are given, read back.
-#include "backend/cpu/code/debug_object.h"
+#include "backend/cpu/debug/debug_object.h"
 
 #include <elf.h>
 #include <gtest/gtest.h>

@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "backend/cpu/code/coverage.h"
-#include "backend/cpu/code/debugger.h"
+#include "backend/cpu/debug/debugger.h"
 #include "backend/cpu/faults/faults.h"
-#include "backend/fault_scene.h"
+#include "backend/launches/fault_scene.h"
 #include "base/float_environment.h"
 #include "base/log.h"
 #include "base/memory/own_memory.h"
@@ -26,7 +26,7 @@
 
 namespace vg::backend::cpu::engine {
 
-bool keepsRegisters() { return registersWanted.load(std::memory_order_relaxed); }
+bool keepsRegisters() { return debugger::on() || registersWanted.load(std::memory_order_relaxed); }
 
 namespace {
 

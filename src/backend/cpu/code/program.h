@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "backend/cpu/code/coverage.h"
-#include "backend/cpu/code/debugger.h"
 #include "backend/cpu/code/engine.h"
 #include "backend/cpu/code/kernel_code.h"
 #include "backend/cpu/code/upgrades.h"
+#include "backend/cpu/debug/debugger.h"
 #include "backend/cpu/functions/apart_functions.h"
 #include "backend/device.h"
 #include "base/result.h"

@@ -6,8 +6,8 @@
 #include <new>
 #include <utility>
 
-#include "backend/cpu/code/debugger.h"
 #include "backend/cpu/code/kernel_code.h"
+#include "backend/cpu/debug/debugger.h"
 #include "backend/cpu/run/shuffle.h"
 #include "base/log.h"
 #include "base/result.h"

@@ -7,8 +7,8 @@
 #include <csignal>
 #include <cstdint>
 
-#include "backend/cpu/code/debugger.h"
 #include "backend/cpu/code/kernel_launch.h"
+#include "backend/cpu/debug/debugger.h"
 #include "backend/cpu/run/fibre.h"
 
 namespace vg::backend::cpu {

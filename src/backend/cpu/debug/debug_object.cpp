@@ -1,4 +1,4 @@
-#include "backend/cpu/code/debug_object.h"
+#include "backend/cpu/debug/debug_object.h"
 
 #include <elf.h>
 
@@ -12,7 +12,7 @@ namespace vg::backend::cpu {
 namespace {
 
 // Numbers of the DWARF standard, version 4.
-enum Tag : uint8_t { kCompileUnit = 0x11, kSubprogram = 0x2e };
+enum Tag : uint8_t { kLabel = 0x0a, kLexicalBlock = 0x0b, kCompileUnit = 0x11, kSubprogram = 0x2e };
 enum Attribute : uint8_t {
   kName = 0x03,
   kStatements = 0x10,
@@ -86,8 +86,10 @@ std::string abbreviations() {
   Bytes out;
   out.bytes({1, kCompileUnit, 1, kLanguage, kTwoBytes, kName, kString, kFolder, kString, kLowPc, kAddress, kHighPc,
              kEightBytes, kStatements, kOffset, 0, 0});
-  out.bytes({2, kSubprogram, 0, kName, kString, kLinkageName, kString, kLowPc, kAddress, kHighPc, kEightBytes,
-             kExternal, kPresent, kFrameBase, kExpression, 0, 0, 0});
+  out.bytes({2, kSubprogram, 1, kName, kString, kLinkageName, kString, kLowPc, kAddress, kHighPc, kEightBytes,
+             kExternal, kPresent, kFrameBase, kExpression, 0, 0});
+  out.bytes({3, kLexicalBlock, 1, kLowPc, kAddress, kHighPc, kEightBytes, 0, 0});
+  out.bytes({4, kLabel, 0, kName, kString, kLowPc, kAddress, 0, 0, 0});
   return std::move(out.data);
 }
 
@@ -115,7 +117,17 @@ std::string information(const DebugFunction& f) {
   unit.text(f.name);
   unit.put(f.start);
   unit.put(f.size);
-  unit.bytes({1, kCallFrameCfa, 0});
+  unit.bytes({1, kCallFrameCfa});
+  for (size_t n = 0; n < f.copies.size(); ++n) {
+    unit.byte(3);
+    unit.put(f.copies[n]);
+    unit.put((n + 1 < f.copies.size() ? f.copies[n + 1] : f.start + f.size) - f.copies[n]);
+    unit.byte(4);  // GDB forgets blocks that have no symbol
+    unit.text("copy");
+    unit.put(f.copies[n]);
+    unit.byte(0);
+  }
+  unit.bytes({0, 0});
   Bytes out;
   out.counted(unit);
   return std::move(out.data);

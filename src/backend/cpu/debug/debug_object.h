@@ -20,6 +20,8 @@ struct DebugFunction {
   uint64_t start = 0, size = 0;    // of its code
   std::vector<std::string> files;  // paths
   std::vector<DebugRow> rows;      // by address; the first is of the start
+  // Where code begins that was made of the same text as code before it: debuggers set a breakpoint in each copy.
+  std::vector<uint64_t> copies;
 };
 
 // A complete ELF file.

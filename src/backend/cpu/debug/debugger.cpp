@@ -1,4 +1,4 @@
-#include "backend/cpu/code/debugger.h"
+#include "backend/cpu/debug/debugger.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -9,12 +9,14 @@
 #include <fstream>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 
 #include "backend/cpu/code/coverage.h"
-#include "backend/cpu/code/debug_object.h"
 #include "backend/cpu/code/kernel_code.h"
+#include "backend/cpu/debug/debug_facts.h"
+#include "backend/cpu/debug/debug_object.h"
 #include "base/settings.h"
 #include "base/sync/mutex.h"
 
@@ -44,14 +46,23 @@ __attribute__((visibility("protected"), noinline, used)) void __jit_debug_regist
 
 namespace vg::backend::cpu::debugger {
 
+// Kernels on the debugger's list, for its script: where their code is, and what there is to know of them as JSON.
+struct KernelFacts {
+  KernelFacts* next;
+  uint64_t start, size;
+  const char* facts;
+};
 static constexpr uint32_t kThreads = coverage::ThreadNumber::kMost;
 extern "C" {
+__attribute__((visibility("protected"), used)) constinit KernelFacts* volatile verdigris_debug_kernels = nullptr;
 __attribute__((visibility("protected"), used)) constinit Standing verdigris_debug_threads[kThreads] = {};
 }
 // As src/gdb/verdigris-gdb.py reads them.
 static_assert(kThreads == 1024 && sizeof(Standing) == 24 && offsetof(ptx::BlockState, launch) == 0 &&
               offsetof(ptx::BlockState, blockIndex) == 8 && offsetof(ptx::BlockState, blocks) == 68 &&
-              offsetof(ptx::BlockState, warp) == 72 && offsetof(ptx::KernelLaunch, gridSize) == 16 &&
+              offsetof(ptx::BlockState, warp) == 72 && offsetof(ptx::BlockState, shared) == 24 &&
+              offsetof(ptx::BlockState, sharedOffset) == 44 && offsetof(ptx::BlockState, kept) == 104 &&
+              offsetof(ptx::KernelLaunch, globals) == 8 && offsetof(ptx::KernelLaunch, gridSize) == 16 &&
               offsetof(ptx::KernelLaunch, blockSize) == 28 && offsetof(ptx::KernelLaunch, threadsPerBlock) == 40);
 
 namespace {
@@ -69,10 +80,14 @@ void tell(Action action, jit_code_entry* entry) {
 
 class Entry final : public Shown {
  public:
-  explicit Entry(std::vector<std::byte> object) : object_(std::move(object)) {
+  Entry(std::vector<std::byte> object, const LoadedKernel& kernel, std::string facts)
+      : object_(std::move(object)), text_(std::move(facts)) {
+    facts_ = {nullptr, reinterpret_cast<uint64_t>(kernel.code()), kernel.textSize(), text_.c_str()};
     entry_.symfile_addr = reinterpret_cast<const char*>(object_.data());
     entry_.symfile_size = object_.size();
     const MutexLock lock(listMutex);
+    facts_.next = verdigris_debug_kernels;
+    verdigris_debug_kernels = &facts_;
     entry_.next_entry = __jit_debug_descriptor.first_entry;
     entry_.prev_entry = nullptr;
     if (entry_.next_entry) entry_.next_entry->prev_entry = &entry_;
@@ -81,6 +96,13 @@ class Entry final : public Shown {
   }
   ~Entry() override {
     const MutexLock lock(listMutex);
+    if (verdigris_debug_kernels == &facts_) {
+      verdigris_debug_kernels = facts_.next;
+    } else {
+      KernelFacts* before = verdigris_debug_kernels;
+      while (before->next != &facts_) before = before->next;
+      before->next = facts_.next;
+    }
     (entry_.prev_entry ? entry_.prev_entry->next_entry : __jit_debug_descriptor.first_entry) = entry_.next_entry;
     if (entry_.next_entry) entry_.next_entry->prev_entry = entry_.prev_entry;
     tell(Unregister, &entry_);
@@ -88,7 +110,9 @@ class Entry final : public Shown {
 
  private:
   const std::vector<std::byte> object_;
+  const std::string text_;
   jit_code_entry entry_{};
+  KernelFacts facts_{};
 };
 
 // What the source of each PTX line is; one text's lines may be another one's of a linked module, so the kernel's own
@@ -113,6 +137,21 @@ uint32_t numberOf(const std::string& file, std::vector<std::string>& files) {
   return static_cast<uint32_t>(files.size());
 }
 
+// A block is compiled for lanes that are all there, for some of them, and for those that went one way. Each copy notes
+// where lanes are before it begins.
+void describeCopies(const LoadedKernel& kernel, DebugFunction& out) {
+  std::set<uint32_t> seen;
+  bool begins = false;
+  for (const ptx::LineEntry& line : kernel.lines()) {
+    if (line.ptxLine & ptx::kNoted) {
+      begins |= !seen.insert(line.ptxLine).second;
+      if (begins) seen = {line.ptxLine};
+    } else if (std::exchange(begins, false)) {
+      out.copies.push_back(out.start + line.codeOffset);
+    }
+  }
+}
+
 // A file with a text, which a debugger shows.
 std::string textFile(const std::string& text) {
   std::string folder = kernelCacheFolder();
@@ -124,7 +163,7 @@ std::string textFile(const std::string& text) {
   return path;
 }
 
-// Rows of lines of the source. Where the text has none, of the text.
+// Rows of lines of the source, also where a copy goes on with the line before it. Where the text has none, of the text.
 void describeLines(const LoadedKernel& kernel, const ptx::Module& module, uint32_t function,
                    const std::vector<std::string>& texts, DebugFunction& out) {
   const ptx::Function& f = module.functions[function];
@@ -135,12 +174,14 @@ void describeLines(const LoadedKernel& kernel, const ptx::Module& module, uint32
     if (hasSource && place == places.end()) return;
     const std::string& file = hasSource ? module.files[place->second->file] : out.files[0];
     const DebugRow row{address, numberOf(file, out.files), hasSource ? place->second->line : ptxLine};
-    if (!out.rows.empty() && out.rows.back().file == row.file && out.rows.back().line == row.line) return;
+    const bool isSame = !out.rows.empty() && out.rows.back().file == row.file && out.rows.back().line == row.line;
+    if (isSame && !std::ranges::binary_search(out.copies, address)) return;
     out.rows.push_back(row);
   };
   if (!hasSource) out.files.push_back(textFile(texts[0]));
   if (!f.body.empty()) add(out.start, f.body[0].line);
-  for (const ptx::LineEntry& line : kernel.lines()) add(out.start + line.codeOffset, line.ptxLine);
+  for (const ptx::LineEntry& line : kernel.lines())
+    if (!(line.ptxLine & ptx::kNoted)) add(out.start + line.codeOffset, line.ptxLine);
 }
 
 }  // namespace
@@ -160,8 +201,9 @@ std::unique_ptr<Shown> show(const LoadedKernel& kernel, const ptx::Module& modul
   shown.name = module.functions[function].name;
   shown.start = reinterpret_cast<uint64_t>(kernel.code());
   shown.size = kernel.textSize();
+  describeCopies(kernel, shown);
   describeLines(kernel, module, function, texts, shown);
-  return std::make_unique<Entry>(makeDebugObject(shown));
+  return std::make_unique<Entry>(makeDebugObject(shown), kernel, debugFacts(kernel, module, function, texts));
 }
 
 }  // namespace vg::backend::cpu::debugger
