@@ -59,6 +59,12 @@ __global__ void heapAfterFree(int* out) {
   *out = *const_cast<volatile int*>(piece + 1);  // HERE heapAfterFree
 }
 
+__global__ void heapFreedTwice(int* out) {
+  void* const piece = malloc(40);
+  free(piece);
+  if (*out >= 0) free(piece);  // HERE heapFreedTwice
+}
+
 __global__ void localOverrun(int* out, int n) {
   int values[16];
   for (int k = 0; k < 16; ++k) values[k] = k * n;
@@ -338,6 +344,7 @@ static void run(const char* name) {
   if (is("sharedOverrun")) sharedOverrun<<<1, 32, 128>>>(out, 32);
   if (is("heapOverrun")) heapOverrun<<<1, 1>>>(out, 10);
   if (is("heapAfterFree")) heapAfterFree<<<1, 1>>>(out);
+  if (is("heapFreedTwice")) heapFreedTwice<<<1, 1>>>(out);
   if (is("localOverrun")) localOverrun<<<1, 1>>>(out, 17);
   if (is("negativeIndex")) negativeIndex<<<1, 32>>>(allocate<int>(32), 5);
   if (is("partOfVector")) partOfVector<<<1, 32>>>(allocate<float4>(30), reinterpret_cast<float4*>(allocate<int>(128)));

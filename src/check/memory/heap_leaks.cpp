@@ -1,5 +1,6 @@
 #include "check/memory/heap_leaks.h"
 
+#include <cstdio>
 #include <map>
 #include <string>
 #include <tuple>
@@ -80,6 +81,19 @@ void allocated(uint64_t piece, uint64_t bytes, const Place& place) {
 void released(uint64_t piece) {
   const MutexLock lock(all().mutex);
   all().pieces.erase(piece);
+}
+
+void freedWrongly(uint64_t address, const Place& place) {
+  if (!wants(Tool::Memory)) return;
+  constexpr unsigned kKind = 1001;
+  const FaultKey key{Tool::Memory, kKind, place.module, place.line, 0, 0};
+  if (!isNew(key)) return;
+  const Site site = siteOf(place);
+  char number[32];
+  std::snprintf(number, sizeof number, "%#llx", static_cast<unsigned long long>(address));
+  // "allocated in kernel ..." without its first word.
+  describe(key, std::string("free of ") + number + ", which malloc did not return or which was freed before",
+           {site.where.substr(sizeof "allocated")}, site.place);
 }
 
 void heapEnds(uint64_t start, uint64_t bytes) {

@@ -1,5 +1,5 @@
 // Pieces of the device's heap that kernels allocated and none freed: they are told of when the heap ends, or the
-// process (tool leaks). All functions are thread-safe.
+// process (tool leaks). And what kernels free that is none. All functions are thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -23,6 +23,8 @@ struct Place {
 };
 void allocated(uint64_t piece, uint64_t bytes, const Place& place);
 void released(uint64_t piece);
+// A kernel frees what is no piece, or one that was freed before (tool memory).
+void freedWrongly(uint64_t address, const Place& place);
 // The heap that holds these addresses ends with its context.
 void heapEnds(uint64_t start, uint64_t bytes);
 // The process ends.

@@ -300,12 +300,15 @@ void callApart(BlockState* state, uint32_t warp, uint32_t mask, const uint64_t* 
   }
 }
 
-// `from`: what the call returns to, in code of a kernel or in the interpreter.
+// The PTX line of a call. `from`: what it returns to, in code of a kernel or in the interpreter.
+uint32_t lineOfCall(const ResidentBlock& block, const void* from) {
+  return CodePages::contains(from) ? block.launch().code->lineAt(static_cast<const std::byte*>(from) - 1)
+                                   : block.state().line;
+}
+
 void tellAllocated(const ResidentBlock& block, const void* from, uint64_t piece, uint64_t bytes) {
   const RunningLaunch& launch = block.launch();
-  const uint32_t line =
-      CodePages::contains(from) ? launch.code->lineAt(static_cast<const std::byte*>(from) - 1) : block.state().line;
-  check::heap_leaks::allocated(piece, bytes, {launch.kernelName, launch.module, line});
+  check::heap_leaks::allocated(piece, bytes, {launch.kernelName, launch.module, lineOfCall(block, from)});
 }
 
 void allocateFrom(BlockState* state, uint32_t mask, const uint64_t* sizes, uint64_t* results, const void* from) {
@@ -330,6 +333,16 @@ void allocate(BlockState* state, uint32_t warp, uint32_t mask, const uint64_t* s
   ResidentBlock::of(state).lackMemory(warp);
 }
 
+void tellWrongFree(const ResidentBlock& block, const void* from, uint64_t address) {
+  if (!check::any()) return;
+  const RunningLaunch& launch = block.launch();
+  const KernelThread::Critical critical(block.thread());
+  try {
+    check::heap_leaks::freedWrongly(address, {launch.kernelName, launch.module, lineOfCall(block, from)});
+  } catch (const std::bad_alloc&) {  // then the log says it alone
+  }
+}
+
 void release(BlockState* state, uint32_t warp, uint32_t mask, const uint64_t* addresses) {
   ResidentBlock& block = ResidentBlock::of(state);
   uint32_t unknown = 0;
@@ -341,6 +354,7 @@ void release(BlockState* state, uint32_t warp, uint32_t mask, const uint64_t* ad
     }
   }
   if (!unknown) return;
+  tellWrongFree(block, __builtin_return_address(0), addresses[std::countr_zero(unknown)]);
   KernelFault fault;
   fault.warp = warp;
   fault.lanes = unknown;
