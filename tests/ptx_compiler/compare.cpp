@@ -91,7 +91,8 @@ bool compare(const std::string& text, const std::string& what, const std::string
       for (const Shape3& block : blocks) {
         const uint32_t n = 1000;
         const Shape3 grid{3, block.y > 1 ? 2u : 1u, 1};
-        const auto key = std::pair{static_cast<int>(blockShapeOf(block.x, block.y, block.z)), block.count() % 32 == 0};
+        const BlockShape variant = blockShapeOf(block.x, block.y, block.z);
+        const auto key = std::pair{static_cast<int>(variant), hasFullWarps(variant, block.count())};
         auto [kernel, fresh] = compiled.try_emplace(key);
         const bool quick = whole ? t >= targets().size() : (text.size() + e + compiled.size() + t) % 2;
         if (fresh) {

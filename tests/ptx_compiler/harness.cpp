@@ -262,7 +262,7 @@ int CompiledKernel::compile(const std::string& text, const std::string& entry, c
   request.textCount = 1;
   request.entry = entry.c_str();
   request.shape = blockShapeOf(block.x, block.y, block.z);
-  request.fullWarps = block.count() % 32 == 0;
+  request.fullWarps = hasFullWarps(request.shape, block.count());
   request.cpu = target.cpu;
   request.features = target.features;
   request.lanesPerVector = target.lanes;

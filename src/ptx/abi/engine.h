@@ -10,7 +10,7 @@
 
 namespace vg::ptx {
 
-inline constexpr uint32_t kEngineVersion = 7;  // of this interface and of the blobs
+inline constexpr uint32_t kEngineVersion = 8;  // of this interface and of the blobs
 
 struct EngineText {
   const char* text;
@@ -27,7 +27,7 @@ struct CompileRequest {
   const char* entry;  // mangled kernel name
   uint32_t function;  // 0, or one more than the index of a function whose code is wanted, which the kernel calls apart
   BlockShape shape;
-  bool fullWarps;   // threads per block is a multiple of 32
+  bool fullWarps;   // as hasFullWarps says
   const char* cpu;  // LLVM CPU name and features ("+avx2,-avx512f"), explicit; from hostCpu()
   const char* features;
   uint32_t lanesPerVector;    // W: 32-bit lanes of a native vector; 0 = the generator's choice for the features

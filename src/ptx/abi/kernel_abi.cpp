@@ -14,4 +14,8 @@ BlockShape blockShapeOf(uint32_t x, uint32_t y, uint32_t z) {
   return x % 4 == 0 ? BlockShape::PartsOf4 : BlockShape::Other;
 }
 
+bool hasFullWarps(BlockShape shape, uint32_t threads) {
+  return shape == BlockShape::HalfWarp ? threads == kWarpSize / 2 : threads % kWarpSize == 0;
+}
+
 }  // namespace vg::ptx

@@ -209,5 +209,7 @@ enum class BlockShape : uint32_t {
 };
 inline constexpr uint32_t kBlockShapes = 10;
 BlockShape blockShapeOf(uint32_t x, uint32_t y, uint32_t z);
+// Whether blocks of that shape have all threads of their warps, HalfWarp those of half a warp.
+bool hasFullWarps(BlockShape shape, uint32_t threads);
 
 }  // namespace vg::ptx

@@ -34,6 +34,7 @@
 #include "ptx/llvm/object/target_machines.h"
 #include "ptx/llvm/passes/hidden_freezes.h"
 #include "ptx/llvm/passes/jammed_warps.h"
+#include "ptx/llvm/passes/known_places.h"
 #include "ptx/llvm/passes/narrow_lanes.h"
 #include "ptx/llvm/passes/promoted_slots.h"
 #include "ptx/llvm/passes/row_lanes.h"
@@ -116,6 +117,7 @@ void addGoodPasses(llvm::FunctionPassManager& passes) {
   passes.addPass(ChangePass<hideFreezes>());
   passes.addPass(llvm::InstCombinePass(once));
   passes.addPass(ChangePass<showFreezes>());
+  passes.addPass(KnownPlacesPass());
   passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(100, 250, /*AllowSpeculation=*/true),
                                                        /*UseMemorySSA=*/true));
   passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));  // finds here what value numbering does, for half the time

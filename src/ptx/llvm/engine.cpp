@@ -182,11 +182,12 @@ EmitOptions optionsOf(const Request& request) {
   const bool isHalf = request.shape == BlockShape::HalfWarp;
   options.loneWarp = isHalf || request.shape == BlockShape::LoneWarp;
   options.mostLanes = isHalf ? kWarpSize / 2 : kWarpSize;
-  options.rowsOf32 = request.shape == BlockShape::RowsOf32 || (options.loneWarp && request.fullWarps);
-  options.line = request.shape == BlockShape::Line || (options.loneWarp && !request.fullWarps);
+  options.allLanes = request.fullWarps;
+  options.fullWarps = request.fullWarps && !isHalf;
+  options.rowsOf32 = request.shape == BlockShape::RowsOf32 || (options.loneWarp && options.fullWarps);
+  options.line = request.shape == BlockShape::Line || (options.loneWarp && !options.fullWarps);
   options.wholeRows = request.shape == BlockShape::RowsOf16 || request.shape == BlockShape::RowsOf8;
   options.rowLanes = rowLanesOf(request.shape);
-  options.fullWarps = request.fullWarps;
   options.trustsParameters = request.trustsParameters && !request.checksAccesses;
   options.checksAccesses = request.checksAccesses;
   options.tellsAccesses = request.checksAccesses && request.tellsAccesses;
@@ -249,7 +250,7 @@ std::string dumpPrefixOf(const Request& request, const EmitOptions& options) {
          (!options.loneWarp               ? ""
           : options.mostLanes < kWarpSize ? ".half"
                                           : ".lone") +
-         (options.fullWarps ? ".full" : ".partial") + (options.trustsParameters ? "" : ".tested") +
+         (options.allLanes ? ".full" : ".partial") + (options.trustsParameters ? "" : ".tested") +
          (options.tellsAccesses    ? ".told"
           : options.checksAccesses ? ".checked"
                                    : "") +

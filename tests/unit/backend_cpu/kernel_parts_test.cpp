@@ -228,6 +228,10 @@ TEST(Engine, BlocksAreOfRowsOrOfPartsOfRows) {
   EXPECT_EQ(ptx::blockShapeOf(4, 8, 1), BlockShape::PartsOf4);
   EXPECT_EQ(ptx::blockShapeOf(12, 8, 1), BlockShape::PartsOf4);
   EXPECT_EQ(ptx::blockShapeOf(6, 16, 1), BlockShape::Other);
+  EXPECT_TRUE(ptx::hasFullWarps(BlockShape::HalfWarp, 16)) << "all of half a warp";
+  EXPECT_FALSE(ptx::hasFullWarps(BlockShape::HalfWarp, 15));
+  EXPECT_TRUE(ptx::hasFullWarps(BlockShape::LoneWarp, 32));
+  EXPECT_FALSE(ptx::hasFullWarps(BlockShape::PartsOf16, 48));
 }
 
 TEST(Engine, TheProcessorIsDescribedFeatureByFeature) {

@@ -16,7 +16,7 @@ namespace vg::backend::cpu {
 // What a piece of a kernel's code is good for.
 struct CodeVariant {
   ptx::BlockShape shape = ptx::BlockShape::Other;
-  bool fullWarps = false;        // threads per block is a multiple of 32
+  bool fullWarps = false;        // as ptx::hasFullWarps says
   bool testsParameters = false;  // also for pointers that are not aligned as the kernel uses them
   bool testsReach = false;       // also where the device does not reach all memory
   ptx::TextureHints textures{};  // that it is fast for; none: of any kind

@@ -32,8 +32,8 @@ uint64_t product(const uint32_t (&size)[3]) { return uint64_t{size[0]} * size[1]
 bool given(const uint32_t (&size)[3]) { return size[0] != 0; }
 
 CodeVariant variantFor(const LaunchShape& shape) {
-  return {ptx::blockShapeOf(shape.block[0], shape.block[1], shape.block[2]),
-          product(shape.block) % ptx::kWarpSize == 0};
+  const ptx::BlockShape blocks = ptx::blockShapeOf(shape.block[0], shape.block[1], shape.block[2]);
+  return {blocks, ptx::hasFullWarps(blocks, static_cast<uint32_t>(product(shape.block)))};
 }
 
 }  // namespace

@@ -19,6 +19,7 @@ struct EmitOptions : ShapeOptions {
   bool fullWarps = false;
   bool loneWarp = false;               // a block is one warp
   uint32_t mostLanes = kWarpSize;      // that a warp has: of those from there on none is there
+  bool allLanes = false;               // ... and all others are
   bool permutesBytes = false;          // AVX-512 VBMI
   bool exactApproximations = true;     // of f32, to the bit
   bool trustsParameters = true;        // pointers that the kernel is given are aligned as it uses them

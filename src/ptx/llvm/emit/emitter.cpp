@@ -83,6 +83,11 @@ void Emitter::emitWayIn() {
     b_.CreateBr(edges_.copy({plan_.onlyPart() ? Part : Full, false, 0}));
     return;
   }
+  if (emission_.options.mostLanes < kWarpSize && emission_.options.allLanes) {
+    masks_.setLive(masks_.constantMask((1u << emission_.options.mostLanes) - 1));
+    b_.CreateBr(edges_.copy({Part, false, 0}));
+    return;
+  }
   llvm::Value* const threads = runner_.launchField(offsetof(KernelLaunch, threadsPerBlock), b_.getInt32Ty());
   llvm::Value* const rest = b_.CreateSub(threads, b_.CreateShl(runner_.warp, 5));
   Mask live = masks_.lanesBelow(rest);

@@ -17,9 +17,12 @@
 
 namespace vg::ptx::gen {
 
+// Whether the code is that of a block's only warp, whose threads have numbers that are known here.
+bool Frame::oneWarp() const { return emission_.options.loneWarp && !suspensions_.used() && !emission_.apart(); }
+
 bool Frame::rowsAcrossBlocks() const {
-  return countsThreads() && emission_.traits.spans && !suspensions_.used() && !program_.shared.staticSize &&
-         !program_.usesDynamicShared;
+  return !oneWarp() && countsThreads() && emission_.traits.spans && !suspensions_.used() &&
+         !program_.shared.staticSize && !program_.usesDynamicShared;
 }
 
 // The blocks of the loops, and what they count.
@@ -172,8 +175,12 @@ void Frame::endRound(const Loops& loops) {
 void Frame::beginWarp(Loops& loops) {
   LType* const word = b_.getInt32Ty();
   b_.SetInsertPoint(warpHeader_);
-  runner_.warp = loops.warp = b_.CreatePHI(word, 2, "warp");
-  loops.warp->addIncoming(loops.firstWarp, suspensions_.used() ? loops.roundHeader : loops.blockHeader);
+  if (oneWarp()) {
+    runner_.warp = b_.getInt32(0);
+  } else {
+    runner_.warp = loops.warp = b_.CreatePHI(word, 2, "warp");
+    loops.warp->addIncoming(loops.firstWarp, suspensions_.used() ? loops.roundHeader : loops.blockHeader);
+  }
   if (countsThreads())
     for (int axis = 0; axis < threadAxes_; ++axis)
       specials_.laneThread[axis] = b_.CreateLoad(word, threadSlots_[axis], "tid");
@@ -188,6 +195,10 @@ void Frame::endWarp(const Loops& loops) {
   if (suspensions_.used() && !alike_) b_.CreateStore(b_.getInt32(0), warpState());
   b_.CreateBr(nextWarp_);
   b_.SetInsertPoint(nextWarp_);
+  if (oneWarp()) {
+    b_.CreateBr(loops.blockLatch);
+    return;
+  }
   Value* const next = b_.CreateAdd(runner_.warp, b_.getInt32(1));
   if (threadAxes_ && !emission_.traits.waits)
     advanceThread(loops.overRows, loops.warp, next);  // warps that wait are called one at a time

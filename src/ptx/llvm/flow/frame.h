@@ -43,6 +43,7 @@ class Frame : public EmitterPart {
   void endRound(const Loops& loops);
   void beginWarp(Loops& loops);
   void endWarp(const Loops& loops);
+  bool oneWarp() const;
   bool rowsAcrossBlocks() const;
   bool countsThreads() const { return options_.rowsOf32 || rows_; }
   bool inParts() const { return rows_ && !options_.wholeRows; }
