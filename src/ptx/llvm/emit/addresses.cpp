@@ -100,20 +100,53 @@ ValueId Addresses::originOf(ValueId address) const {
 }
 
 // i1: whether values of the lanes of a warp, or of each of its rows, are a step apart, one after the other.
-llvm::Value* Addresses::inSteps(const Chunks& values, uint32_t stride, uint32_t rowLanes, const Mask& mask) {
+llvm::Value* Addresses::inSteps(const Chunks& values, const Chunks& starts, uint32_t stride, const Mask& mask) {
   LType* const element = values[0]->getType()->getScalarType();
-  Chunks firsts;
-  for (uint32_t lane = 0; lane < kWarpSize; lane += rowLanes)
-    firsts.push_back(b_.CreateExtractElement(values[lane / w_], lane % w_));
+  const uint32_t rowLanes = kWarpSize / static_cast<uint32_t>(starts.size());
   Mask equal;
   equal.full = false;
   for (uint32_t c = 0; c < k_; ++c) {
-    Value* const from = rowLanes < kWarpSize ? values_.firstsOfRows(firsts, c) : b_.CreateVectorSplat(w_, firsts[0]);
+    Value* const from = starts.size() > 1 ? values_.firstsOfRows(starts, c) : b_.CreateVectorSplat(w_, starts[0]);
     Value* same = b_.CreateICmpEQ(values[c], b_.CreateAdd(from, b_.iota(c, element, stride, rowLanes)));
-    if (!mask.full) same = b_.CreateOr(same, b_.CreateNot(mask.chunks[c]));
+    if (!mask.full) same = b_.CreateSelect(mask.chunks[c], same, llvm::Constant::getAllOnesValue(same->getType()));
     equal.chunks.push_back(same);
   }
   return masks_.allLanes(equal);
+}
+
+// What the first lane of each row would hold if all were in steps, by a lane that is there: that in the middle, since
+// those at the ends may be switched off or stop at a border, or else the first one. Nothing is known of what lanes hold
+// that are not there.
+Chunks Addresses::startsOfRows(const Chunks& values, uint32_t stride, const Mask& mask) {
+  Chunks starts;
+  const uint32_t middle = middleOfRow();
+  LType* const element = values[0]->getType()->getScalarType();
+  for (uint32_t first = 0; first < kWarpSize; first += rows_ ? rowLanes_ : kWarpSize) {
+    const uint32_t lane = first + middle;
+    Value* start = b_.CreateExtractElement(values[lane / w_], lane % w_);
+    start = b_.CreateSub(start, llvm::ConstantInt::get(element, uint64_t{middle} * stride));
+    if (!mask.full)
+      start = b_.CreateSelect(isThere(mask, lane), start, b_.CreateExtractElement(values[first / w_], first % w_));
+    starts.push_back(b_.CreateFreeze(start));
+  }
+  return starts;
+}
+
+uint32_t Addresses::middleOfRow() const { return (rows_ ? rowLanes_ : options_.mostLanes) / 2; }
+
+llvm::Value* Addresses::isThere(const Mask& mask, uint32_t lane) {
+  return b_.CreateFreeze(b_.CreateExtractElement(mask.chunks[lane / w_], lane % w_));
+}
+
+// i1: whether one of the two lanes by which a row is found is there, in each row that has any.
+llvm::Value* Addresses::areStartsKnown(const Mask& mask) {
+  Value* known = nullptr;
+  for (uint32_t first = 0; first < kWarpSize; first += rows_ ? rowLanes_ : kWarpSize) {
+    Value* here = b_.CreateOr(isThere(mask, first + middleOfRow()), isThere(mask, first));
+    if (rows_) here = b_.CreateOr(here, b_.CreateNot(masks_.anyLaneOfRow(mask, first / rowLanes_)));
+    known = known ? b_.CreateAnd(known, here) : here;
+  }
+  return known;
 }
 
 // Whether the lanes of a warp, or of each of its rows, access consecutive elements; a.value varies.
@@ -121,21 +154,28 @@ llvm::Value* Addresses::consecutive(const Address& a, uint32_t stride, const Mas
   const ValueId origin = originOf(a.value);
   Chunks values = values_.vectorsOf(origin);
   for (Value*& value : values) value = b_.asInteger(value, bitsOf(program_.values[origin].type));
-  return inSteps(values, stride, rows_ ? rowLanes_ : kWarpSize, mask);
+  Value* const straight = inSteps(values, startsOfRows(values, stride, mask), stride, mask);
+  return mask.full ? straight : b_.CreateAnd(straight, areStartsKnown(mask));
 }
 
 llvm::Value* Addresses::goUpwards(const Address& a, uint32_t laneBytes, const Mask& mask) {
-  return b_.CreateFreeze(inSteps(addressChunks(a), laneBytes, kWarpSize, mask));
+  const Chunks addresses = addressChunks(a);
+  return b_.CreateFreeze(inSteps(addresses, {b_.CreateExtractElement(addresses[0], uint64_t{0})}, laneBytes, mask));
 }
 
 // Of an address that varies: as if its lanes, or those of each row, were side by side.
-void Addresses::startAtFirstLanes(Address& a) {
-  const auto place = [&](uint32_t lane) {
-    Value* const at = rowStart(b_.CreateExtractElement(values_.chunkOf(a.value, lane / w_), lane % w_), a.offset);
-    return a.space == Space::Shared ? b_.CreateAdd(runner_.sharedBase(), at) : at;
-  };
-  if (!rows_) a.scalar = place(0);
-  for (uint32_t r = 0; r < rows_; ++r) a.rows.push_back(place(r * rowLanes_));
+void Addresses::startAtFirstLanes(Address& a, uint32_t stride, const Mask& mask) {
+  Chunks values = values_.vectorsOf(a.value);
+  for (Value*& value : values) value = b_.asInteger(value, bitsOf(program_.values[a.value].type));
+  Chunks starts = startsOfRows(values, stride, mask);
+  for (Value*& start : starts) {
+    start = rowStart(start, a.offset);
+    if (a.space == Space::Shared) start = b_.CreateAdd(runner_.sharedBase(), start);
+  }
+  if (rows_)
+    a.rows = std::move(starts);
+  else
+    a.scalar = starts[0];
 }
 
 Addresses::SideBySide Addresses::sideBySide(const Address& a, uint32_t stride, uint32_t elements, const Mask& mask) {
@@ -143,7 +183,7 @@ Addresses::SideBySide Addresses::sideBySide(const Address& a, uint32_t stride, u
   SideBySide found{row && !a.holds, row, row ? a.holds : nullptr, a};
   if (!row && a.shape.varying() && elements == 1 && !isScattered(program_, a.value)) {
     found.test = consecutive(a, stride, mask);
-    startAtFirstLanes(found.address);
+    startAtFirstLanes(found.address, stride, mask);
   }
   return found;
 }

@@ -57,10 +57,14 @@ class Addresses : public EmitterPart {
   Value* goUpwards(const Address& a, uint32_t laneBytes, const Mask& mask);  // i1: one lane behind the other
 
  private:
-  Value* consecutive(const Address& a, uint32_t stride, const Mask& mask);  // i1
-  Value* inSteps(const Chunks& values, uint32_t stride, uint32_t rowLanes, const Mask& mask);
+  Value* consecutive(const Address& a, uint32_t stride, const Mask& mask);                        // i1
+  Value* inSteps(const Chunks& values, const Chunks& starts, uint32_t stride, const Mask& mask);  // i1
+  Chunks startsOfRows(const Chunks& values, uint32_t stride, const Mask& mask);
+  uint32_t middleOfRow() const;
+  Value* isThere(const Mask& mask, uint32_t lane);  // i1
+  Value* areStartsKnown(const Mask& mask);          // i1
   Value* rowStart(Value* first, int64_t offset);
-  void startAtFirstLanes(Address& a);
+  void startAtFirstLanes(Address& a, uint32_t stride, const Mask& mask);
   ValueId originOf(ValueId address) const;
 
   Runner& runner_;
