@@ -246,6 +246,38 @@ Components Stores::elementsOf(const Instruction& i) {
   return data;
 }
 
+// One place for all lanes of a row: one value of each row stays. Rows without lanes store where it does no harm.
+void Stores::storeSameInRow(const Instruction& i, const Address& a, const Mask& mask) {
+  const uint32_t bits = ptx::bitsOf(i.ast->type()), bytes = bits / 8 * i.ast->vectorWidth;
+  inStoreOrder(bytes, rowLanes_, [&](uint32_t first) {
+    const uint32_t row = first / rowLanes_;
+    Value* lane = b_.getInt32(first);
+    Value* at = a.rows[row];
+    if (!mask.full) {
+      const uint32_t ofRow = static_cast<uint32_t>(((uint64_t{1} << rowLanes_) - 1) << first);
+      Value* const lanes = b_.CreateAnd(masks_.maskBits(mask), ofRow);
+      lane = masks_.firstLane(lanes);
+      at = b_.CreateSelect(b_.CreateICmpNE(lanes, b_.getInt32(0)), at, gathers_.nowhere());
+    }
+    llvm::SmallVector<Value*, 8> elements;
+    for (uint32_t n = 0; n < i.ast->vectorWidth; ++n) {
+      const ValueId id = i.sources[n + 1];
+      const Shape& shape = program_.values[id].shape;
+      Value* const stays = shape.uniform() || shape.sameInRow() ? values_.rowOf(id, row)
+                           : mask.full ? b_.CreateExtractElement(values_.chunkOf(id, first / w_), first % w_)
+                                       : b_.extractLane(values_.vectorsOf(id), lane);
+      elements.push_back(b_.asInteger(stays, bits));
+    }
+    storeVector(at, elements, bits, isVolatileAccess(*i.ast));
+  });
+}
+
+// Whether of the lanes of a row the lowest one's value stays.
+bool Stores::storesByRows(const Instruction& i, const Address& a) const {
+  const uint32_t bytes = ptx::bitsOf(i.ast->type()) / 8 * i.ast->vectorWidth;
+  return a.shape.sameInRow() && a.rows.size() == rows_ && bytes <= 8 && lanesStoredTogether(bytes) >= rowLanes_;
+}
+
 void Stores::storeVarying(const Instruction& i, const Address& a, const Mask& mask) {
   const uint32_t bits = ptx::bitsOf(i.ast->type());
   const bool isVolatile = isVolatileAccess(*i.ast);
@@ -255,7 +287,7 @@ void Stores::storeVarying(const Instruction& i, const Address& a, const Mask& ma
   checks_.either(
       AccessChecks::Checked(i, &data, elementBits), mask,
       [&] {
-        storeLanes(a, elementBits, data, mask, isVolatile);
+        storesByRows(i, a) ? storeSameInRow(i, a, mask) : storeLanes(a, elementBits, data, mask, isVolatile);
         return Components();
       },
       [&](const Mask& allowed) {

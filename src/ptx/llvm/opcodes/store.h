@@ -42,6 +42,8 @@ class Stores : public EmitterPart {
   void storeUniform(const Instruction& i, const Address& a, const Mask& mask);
   Value* laneWhoseStoreStays(Value* lanes, uint32_t together);
   Components elementsOf(const Instruction& i);
+  void storeSameInRow(const Instruction& i, const Address& a, const Mask& mask);
+  bool storesByRows(const Instruction& i, const Address& a) const;
   void storeVarying(const Instruction& i, const Address& a, const Mask& mask);
   Value* interleaved(const Components& data, uint32_t chunk);
   void storeRow(const Address& a, uint32_t bits, const Components& data, const Mask& mask, bool isVolatile);
