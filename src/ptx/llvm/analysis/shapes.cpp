@@ -315,9 +315,10 @@ class Analysis {
         return straight(s.kind, static_cast<int64_t>(static_cast<uint64_t>(s.stride) << number), bits, s.fragile);
       }
       case Op::Shr:
-        return isRowThread(i, 0) && known && number == 5 ? kUniform : plain;
+        return isRowThread(i, 0) && known && number >= 5 && number < 32 ? kUniform : plain;
       default:
-        if (isRowThread(i, 0) && known && number == 31) return affine(1, 32, false);
+        // Of whole warps that begin at multiples of 32: what keeps the lane's bits keeps their steps.
+        if (isRowThread(i, 0) && known && (number & 31) == 31) return affine(1, 32, false);
         return (isRowThread(i, 0) && known && (number & 31) == 0) || dropsLaneBits(i) ? kUniform : plain;
     }
   }

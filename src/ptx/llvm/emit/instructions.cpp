@@ -130,7 +130,8 @@ void Instructions::computeScalars(const Instruction& i, llvm::SmallVectorImpl<Fo
     llvm::SmallVector<Value*, 2> results;
     operations_.compute(i, sources, results);
     // %tid.x & 31 is the lane: lane 0's is known, and masks made of it become constants.
-    if (i.ast->op == Op::And && i.results[0] != kNone && program_.values[i.results[0]].shape.affine())
+    const bool isAffine = i.ast->op == Op::And && i.results[0] != kNone && program_.values[i.results[0]].shape.affine();
+    if (isAffine && program_.values[i.sources[1]].bits == kWarpSize - 1)
       results[0] = llvm::Constant::getNullValue(results[0]->getType());
     for (size_t r = 0; r < forms.size() && r < results.size(); ++r)
       rows ? forms[r].rows.push_back(results[r]) : void(forms[r].scalar = results[r]);
