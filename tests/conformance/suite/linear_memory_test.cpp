@@ -208,6 +208,18 @@ TEST_F(AddressRange, IsKnownOfEveryKindOfMemory) {
   EXPECT_OK(cuMemFree(pitched));
 }
 
+// The range starts and ends inside of pages.
+TEST_F(AddressRange, OfRegisteredHostMemoryIsWhatWasRegistered) {
+  PROVES("MEMADDRRANGE-008");
+  Bytes memory(5 * 4096);
+  uint8_t* const start = memory.data() + (4096 - reinterpret_cast<uintptr_t>(memory.data()) % 4096) + 100;
+  ASSERT_OK(cuMemHostRegister(start, 10000, 0));
+  CUdeviceptr device = 0;
+  EXPECT_OK(cuMemHostGetDevicePointer(&device, start, 0));
+  expectRange(device, 10000);
+  EXPECT_OK(cuMemHostUnregister(start));
+}
+
 TEST_F(AddressRange, EitherAnswerMayBeLeftOut) {
   PROVES("MEMADDRRANGE-004", "MEMADDRRANGE-005");
   const DeviceBuffer buffer(1000);
