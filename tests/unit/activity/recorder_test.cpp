@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -128,6 +129,17 @@ TEST(Recorder, AConsumerWithoutMemoryIsToldOfItsLossAndKeepsNobodyWaiting) {
             0);
 }
 
+// Until a thread of this process has another name than the first one.
+void awaitNamedThread() {
+  std::string first;
+  std::getline(std::ifstream("/proc/self/comm"), first);
+  for (;;)
+    for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) {
+      std::string name;
+      if (std::getline(std::ifstream(thread.path() / "comm"), name) && name != first) return;
+    }
+}
+
 TEST(Recorder, AForkedChildHasAFileOfItsOwnIfItStarts) {
 #ifdef __SANITIZE_THREAD__
   GTEST_SKIP() << "the thread sanitizer ends children of fork that start threads";
@@ -137,7 +149,7 @@ TEST(Recorder, AForkedChildHasAFileOfItsOwnIfItStarts) {
   EXPECT_EQ(inProcess(path,
                       [&] {
                         tellOfKernel("parent");
-                        passOn();  // the thread has begun: what it was started with is no leak of the child's
+                        awaitNamedThread();  // what it was started with is no leak of the child's then
                         const pid_t child = fork();
                         if (!child) {
                           if (recording()) std::exit(1);
