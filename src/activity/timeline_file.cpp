@@ -381,7 +381,8 @@ void TimelineFile::write(const Name& name) {
 }
 
 void TimelineFile::lost(uint64_t records) {
-  VG_LOG(Warn, "timeline: %llu events came too fast and were left out", static_cast<unsigned long long>(records));
+  VG_LOG(Warn, "timeline: %llu events were dropped because they came too fast",
+         static_cast<unsigned long long>(records));
 }
 
 void TimelineFile::flush() {
@@ -403,7 +404,7 @@ void TimelineFile::writeToFile() {
     if (written >= 0) {
       left.remove_prefix(static_cast<size_t>(written));
     } else if (errno != EINTR) {
-      VG_LOG(Error, "timeline: cannot write %s: %s; the rest is left out, and the program goes on", path_.c_str(),
+      VG_LOG(Error, "timeline: cannot write %s: %s; the rest is missing, and the program goes on", path_.c_str(),
              std::strerror(errno));
       const size_t whole = text_.rfind(",\n", text_.size() - left.size());  // no half of an event
       (void)!ftruncate(file_, static_cast<off_t>(size_ + (whole == std::string::npos ? 0 : whole)));

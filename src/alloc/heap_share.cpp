@@ -80,8 +80,7 @@ void Heap::endSharedIfEmpty(heap::Slab* slab, heap::Run* run) {
   if (fresh == CUDA_ERROR_NOT_SUPPORTED && (slab || run->granule)) {
     heap::Pages::spoil(slab, run);
   } else if (fresh != CUDA_SUCCESS) {
-    VG_LOG(Warn, "%zu bytes at %p that were shared stay unused from now on", range.bytes,
-           static_cast<void*>(range.start));
+    VG_LOG(Warn, "%zu bytes at %p were shared and cannot be reused", range.bytes, static_cast<void*>(range.start));
     return;
   }
   slab ? slabs_.retire(*slab) : releaseRun(*run);

@@ -38,7 +38,7 @@ Result<int> HostMemory::dmaBuf(const std::vector<Part>& parts) const {
     const Part& only = parts.front();
     if (parts.size() > 1 || !only.memory->shareable())
       return unsupported("a dma-buf of private memory without /dev/udmabuf");
-    VG_LOG(Warn, "no /dev/udmabuf: the descriptor is of shared memory and no dma-buf");
+    VG_LOG(Warn, "no /dev/udmabuf: the descriptor is one of shared memory, not a dma-buf");
     return reopened(hostMemory(only).file_, hostMemory(only).offset_ + only.offset);
   }
   std::vector<char> room(sizeof(udmabuf_create_list) + parts.size() * sizeof(udmabuf_create_item));

@@ -53,11 +53,11 @@ std::vector<Device*> chooseDevices(const Kind* kinds) {
   const Kind* const real = kindNamed("gpu", kinds);
   if (real && (!real->present || real->present())) {
     if (const char* const setting = wantsEmulation()) {
-      VG_LOG(Info, "%s is set, which only emulated devices follow: the real GPUs are left alone", setting);
+      VG_LOG(Info, "%s is set, which only emulated devices follow: real GPUs are not used", setting);
     } else if (std::vector<Device*> made = makeDevices("gpu:all", kinds); !made.empty()) {
       return made;
     } else {
-      VG_LOG(Warn, "an emulated device takes the place of the real GPUs; VERDIGRIS_DEVICES=cpu:1 asks for it outright");
+      VG_LOG(Warn, "an emulated device is used instead of the real GPUs; VERDIGRIS_DEVICES=cpu:1 avoids this warning");
     }
   }
   return makeDevices("cpu:1", kinds);

@@ -14,7 +14,8 @@ const Engines& chooseEngines() {
   const std::string& wanted = settings().isa;
   for (const Engines* candidate : kAllEngines)
     if ((wanted.empty() || wanted == candidate->name) && candidate->supported()) return *candidate;
-  VG_LOG(Warn, "VERDIGRIS_ISA=%s is unknown or beyond this processor; using baseline, avx2 or avx512 as it has them",
+  VG_LOG(Warn,
+         "VERDIGRIS_ISA=%s is unknown or not supported by this processor; using the best of baseline, avx2 and avx512",
          wanted.c_str());
   for (const Engines* candidate : kAllEngines)
     if (candidate->supported()) return *candidate;

@@ -119,7 +119,7 @@ Result<Selected> Selector::select(const std::byte* bytes, size_t available) {
 
 Result<Selected> Selector::wrapper(const std::byte* bytes, size_t available) {
   if (available != kUnknownSize)
-    return fail(CUDA_ERROR_INVALID_IMAGE, "a fat binary wrapper means nothing outside of its process");
+    return fail(CUDA_ERROR_INVALID_IMAGE, "a fat binary wrapper is only valid within its process");
   VG_CHECK(needs(bytes, sizeof(Wrapper), available, "fat binary wrapper"));
   Wrapper wrapper;
   std::memcpy(&wrapper, bytes, sizeof wrapper);

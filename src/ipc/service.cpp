@@ -43,7 +43,7 @@ void Service::take() {
     return;
   }
   if (!peerIsOurUser(client, rootWillDo_)) {
-    VG_LOG(Warn, "a process of another user asked this one for something, and was refused");
+    VG_LOG(Warn, "a request of a process of another user was refused");
     close(client);
     return;
   }

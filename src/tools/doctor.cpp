@@ -119,7 +119,7 @@ void checkCompiler(Report& report, const Installation& installation) {
       library ? reinterpret_cast<ptx::EngineVersion>(dlsym(library, ptx::kEngineVersionSymbol)) : nullptr;
   if (version && version() == ptx::kEngineVersion) return report.ok("the kernel compiler is there: %s", path.c_str());
   if (!fileExists(path)) {
-    report.note("%s is not there: kernels are interpreted, which is slow", ptx::kEngineLibrary);
+    report.note("%s is missing: kernels are interpreted, which is slow", ptx::kEngineLibrary);
     return report.advice("build it, or copy it to %s", installation.libraryFolder.c_str());
   }
   report.problem("%s cannot be used: %s", path.c_str(), library ? "it is of another version" : dlerror());
@@ -184,14 +184,14 @@ void checkNames(Report& report) {
 void checkEnvironment(Report& report) {
   report.heading("Environment");
   if (const std::string folder = kernelCacheFolder(); truthy(settings().cacheDisable)) {
-    report.note("CUDA_CACHE_DISABLE is set: every process compiles its kernels anew");
+    report.note("CUDA_CACHE_DISABLE is set: every process compiles its kernels again");
   } else if (folder.empty()) {
-    report.note("compiled kernels are not kept: none of CUDA_CACHE_PATH, XDG_CACHE_HOME and HOME names a folder");
+    report.note("compiled kernels are not cached: none of CUDA_CACHE_PATH, XDG_CACHE_HOME and HOME names a folder");
     report.advice("set CUDA_CACHE_PATH to a folder that can be written");
   } else if (canMake(folder)) {
-    report.ok("compiled kernels are kept in %s", folder.c_str());
+    report.ok("compiled kernels are cached in %s", folder.c_str());
   } else {
-    report.note("%s cannot be written: every process compiles its kernels anew", folder.c_str());
+    report.note("%s cannot be written: every process compiles its kernels again", folder.c_str());
     report.advice("set CUDA_CACHE_PATH to a folder that can be written");
   }
   checkNames(report);
@@ -231,8 +231,8 @@ void checkNativeCode(Report& report, const Program& file, int capability) {
   for (const auto& [target, count] : file.native)
     if (runsOn(target, capability)) return report.ok("%s: native code for %s", file.path.c_str(), target.c_str());
   if (!file.ptx.empty())
-    return report.ok("%s: PTX for %s, which a compiler of this machine turns into sm_%d, once", file.path.c_str(),
-                     listTargets(file.ptx).c_str(), capability);
+    return report.ok("%s: PTX for %s, which a compiler of this machine compiles for sm_%d; the result is cached",
+                     file.path.c_str(), listTargets(file.ptx).c_str(), capability);
   report.problem("%s: native code for %s, none for sm_%d, and no PTX", file.path.c_str(),
                  listTargets(file.native).c_str(), capability);
   report.advice("build it for the device: nvcc -arch=sm_%d", capability);
@@ -329,13 +329,13 @@ void checkScript(Report& report, const Program& script) {
   if (interpreter.empty() && script.interpreter.ends_with('\r')) {
     report.problem("%s is a script whose lines end as on Windows, so that the system looks for no such interpreter",
                    script.path.c_str());
-    return report.advice("take the carriage returns away: sed -i 's/\\r$//' %s", script.path.c_str());
+    return report.advice("remove the carriage returns: sed -i 's/\\r$//' %s", script.path.c_str());
   }
   if (interpreter.empty()) {
     report.problem("%s is a script for %s, which is not there", script.path.c_str(), script.interpreter.c_str());
     return report.advice("install that program, or name another in the script's first line");
   }
-  report.note("%s is a script for %s: what counts is that program and the libraries it loads", script.path.c_str(),
+  report.note("%s is a script for %s: look at that program and the libraries it loads", script.path.c_str(),
               script.interpreter.c_str());
   report.advice("run `verdigris doctor %s`, or on a library that holds the GPU code", interpreter.c_str());
 }

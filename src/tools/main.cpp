@@ -56,9 +56,8 @@ void addStartOptions(StartOptions& start, CLI::App& app, const char* name, const
   add("--memory", "SIZE", options.memory, "memory of a device, such as 16GiB; a list gives one for each device");
   add("--capability", "M.N", options.capability, "compute capability to report, such as 12.1");
   add("--profile", "NAME", options.profile, "device profile: default or h200");
-  add("--timeout", "SECONDS", options.timeout, "time after which a kernel that has not ended fails");
-  add("--seed", "NUMBER", options.seed,
-      "run blocks, streams and devices in an order that repeats; other numbers, other orders");
+  add("--timeout", "SECONDS", options.timeout, "time limit of a kernel, which fails when it runs longer");
+  add("--seed", "NUMBER", options.seed, "run blocks, streams and devices in an order that depends only on this number");
   add("--log", "LEVEL", options.log, "lowest level to log: trace debug info warn error critical off");
   CLI::Option* const traceFile = add("--trace-file", "FILE", start.traceFileName, "write every call to this file");
   run->add_flag("--trace", start.traceToStderr, "write every call to stderr")->excludes(traceFile)->option_text(" ");
@@ -66,7 +65,7 @@ void addStartOptions(StartOptions& start, CLI::App& app, const char* name, const
   run->add_flag("--preload", options.preload, "also preload the library, for programs linked with an RPATH");
   run->add_flag("--debug", options.debug, "let gdb see kernels: functions, lines and frames");
   run->add_flag("--no-pageable", options.noPageable,
-                "kernels do not reach host memory that nobody registered, as on an ordinary GPU");
+                "kernels cannot access unregistered host memory, as on an ordinary GPU");
   run->add_flag_callback(
       "--no-redirect", [&options] { options.redirect = false; },
       "let NVRTC, nvJitLink, ptxas and nvlink make native code, which no emulated device can run");
@@ -90,14 +89,14 @@ void addCheck(StartOptions& check, CLI::App& app) {
   add("--report", "FILE", options.report, "write what is found, and the log, to this file");
   add("--output", "FILES", options.checkOutput,
       "also write the list of faults to these files: .json, .sarif, .xml (JUnit), others as text");
-  add("--suppressions", "FILE", options.checkSuppressions, "leave out the faults that this file's patterns fit");
-  add("--kernels", "PATTERNS", options.checkKernels, "leave out the faults of kernels that none of these fits");
-  add("--limit", "NUMBER", options.checkLimit, "distinct faults that are told of at once (default: 100)");
+  add("--suppressions", "FILE", options.checkSuppressions, "leave out the faults that match a pattern of this file");
+  add("--kernels", "PATTERNS", options.checkKernels, "leave out the faults of kernels that match none of these");
+  add("--limit", "NUMBER", options.checkLimit, "distinct faults that are reported at once (default: 100)");
   check.command->footer("Example: verdigris check --tools memory,race ./program arguments");
 }
 
 void addProfile(StartOptions& profile, CLI::App& app) {
-  addStartOptions(profile, app, "profile", "run a program and say at the end where its time went");
+  addStartOptions(profile, app, "profile", "run a program and print at the end where its time went");
   profile.options.summary = true;
   profile.command->add_option("--html", profile.options.page, "also write the summary as a page")->option_text("FILE");
   profile.command->footer("Example: verdigris profile --timeline out.json ./program arguments");
@@ -115,40 +114,39 @@ void addRecord(StartOptions& record, CLI::App& app) {
   add("--library", "FILE", options.recordLibrary, "record another driver, such as NVIDIA's libcuda.so.1");
   record.command
       ->add_flag("--contents", options.recordContents,
-                 "keep what copies to the host give, so that a replay can show what differs")
+                 "store the data of copies to the host, so that a replay can show differences")
       ->option_text(" ");
   record.command->footer("Example: verdigris record -o bug.vgr ./program arguments");
 }
 
 CLI::App* addReplay(ReplayOptions& options, CLI::App& app) {
-  CLI::App* const replay =
-      app.add_subcommand("replay", "make the calls of a recording again and compare what they give");
+  CLI::App* const replay = app.add_subcommand("replay", "repeat the calls of a recording and compare the results");
   const auto add = [replay](const char* option, const char* value, auto& to, const char* meaning) {
     replay->add_option(option, to, meaning)->option_text(value);
   };
   add("FILE", " ", options.file, "the recording");
   add("--library", "FILE", options.library, "the driver, such as NVIDIA's libcuda.so.1 (default: Verdigris's)");
   add("--devices", "LIST", options.devices, "devices of Verdigris's driver, such as cpu:2 or gpu:all");
-  add("--until", "NUMBER", options.until, "stop behind the call of this number");
+  add("--until", "NUMBER", options.until, "stop after the call with this number");
   add("--patience", "SECONDS", options.patience, "how long a call may take (default: 60)");
-  replay->add_flag("--list", options.list, "print the calls and make none");
+  replay->add_flag("--list", options.list, "print the calls without making them");
   replay->add_flag("--verbose", options.verbose, "print each call before it is made");
   replay->add_flag("--own-addresses", options.ownAddresses,
-                   "let the driver choose addresses, and exchange those that calls name");
+                   "let the driver choose addresses, and replace the recorded ones");
   addLibraryFolder(*replay, options.libraryFolder);
   replay->footer(
-      "Exit status: 0 all is as recorded, 1 something differs, 2 there is no such recording or driver, 3 some "
-      "calls cannot be made again.");
+      "Exit status: 0 no difference, 1 something differs, 2 there is no such recording or driver, 3 some "
+      "calls cannot be repeated.");
   return replay;
 }
 
 void addCover(StartOptions& start, CoverOptions& options, CLI::App& app) {
-  addStartOptions(start, app, "cover", "run a program and say which lines and branches of its kernels ran");
+  addStartOptions(start, app, "cover", "run a program and report which lines and branches of its kernels ran");
   const auto add = [&start](const char* option, const char* value, std::string& to, const char* meaning) {
     start.command->add_option(option, to, meaning)->option_text(value);
   };
   add("--output", "FOLDER", options.folder,
-      "where coverage.info, index.html and the counts of runs go, which add up (default: coverage)");
+      "folder for coverage.info, index.html and the counts, which add up over runs (default: coverage)");
   add("--only", "FOLDERS", options.only, "report on sources below these folders only");
   add("--skip", "FOLDERS", options.skip, "leave out sources below these folders");
   start.command->add_flag("--anew", options.anew, "forget the counts of earlier runs");
@@ -211,7 +209,7 @@ CLI::App* addSmi(SmiOptions& options, CLI::App& app) {
   add("-i,--id", "LIST", options.only, "only these devices: numbers, UUIDs or PCI bus ids");
   add("--query-gpu", "FIELDS", options.gpuFields, "print these fields of each device");
   add("--query-compute-apps", "FIELDS", options.processFields, "print these fields of each program that uses a device");
-  add("--format", "FORMAT", options.format, "of the fields: csv, csv,noheader, csv,noheader,nounits");
+  add("--format", "FORMAT", options.format, "format of the fields: csv, csv,noheader, csv,noheader,nounits");
   smi->add_flag("--help-query,--help-query-gpu,--help-query-compute-apps", options.fieldNames, "list the fields");
   smi->add_option("-l,--loop", options.seconds, "repeat, with this time in between")->option_text("SECONDS");
   smi->add_option("--loop-ms,--lms", options.milliseconds, "as --loop; -lms TIME is the same")

@@ -219,8 +219,8 @@ class Shadow {
       taken_.fetch_sub(bytes, std::memory_order_relaxed);
       if (!told_.exchange(true, std::memory_order_relaxed))
         VG_LOG(Warn,
-               "checked mode follows races on global memory no further: a quarter of the machine's memory is "
-               "taken for that; what comes now is not looked at");
+               "checked mode stops looking for races on further global memory: a quarter of the machine's memory is "
+               "used for this already");
       return nullptr;
     }
     return own_memory::take(bytes);

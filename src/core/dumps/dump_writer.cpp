@@ -122,7 +122,7 @@ class Writer {
     size_t number = 0;
     for (const Range& range : memoryOf(device_)) {
       if (file_.sections() >= DumpFile::kMostSections) {
-        VG_LOG(Warn, "core dump: more pieces of memory than the format has room for: the rest is left out");
+        VG_LOG(Warn, "core dump: more pieces of memory than the format can hold: the rest is left out");
         break;
       }
       file_.addMemory(

@@ -632,7 +632,7 @@ int GraphPlan::device() const { return context_.device().ordinal(); }
 
 void GraphPlan::runFromKernel(Environment& parent, LaterGraphs later) {
   if (!environment_->begin(parent, later)) {
-    VG_LOG(Warn, "the host has launched a graph that a kernel has launched too: the kernel's launch is left out");
+    VG_LOG(Warn, "the host has launched a graph that a kernel has also launched: the kernel's launch is ignored");
     GraphEnvironment::follow(parent, std::move(later));
     return endRun();
   }

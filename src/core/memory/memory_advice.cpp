@@ -61,7 +61,7 @@ CUmemLocation locationOf(CUdevice device) {
 Result<unsigned> accessorOf(CUmemLocation location) {
   if (location.type == CU_MEM_LOCATION_TYPE_HOST) return unsigned{Accessors::kHost};
   if (location.type != CU_MEM_LOCATION_TYPE_DEVICE)
-    return fail(CUDA_ERROR_INVALID_VALUE, "location type %d accesses nothing", rawValue(location.type));
+    return fail(CUDA_ERROR_INVALID_VALUE, "location type %d cannot access memory", rawValue(location.type));
   if (!findDevice(location.id)) return CUDA_ERROR_INVALID_VALUE;
   return static_cast<unsigned>(location.id);
 }

@@ -209,7 +209,7 @@ CUresult checkAccess(const Pool& pool, const CUmemAccessDesc& wanted) {
   if (type != CU_MEM_LOCATION_TYPE_DEVICE) return fail(CUDA_ERROR_INVALID_VALUE, "location type %d", type);
   VG_TRY(Device & device, findDevice(wanted.location.id));
   if (none && pool.ofDevice() && &device == &pool.device())
-    return fail(CUDA_ERROR_INVALID_DEVICE, "a device always reaches its own pools");
+    return fail(CUDA_ERROR_INVALID_DEVICE, "a device always has access to its own pools");
   const bool own = !pool.ofDevice() || pool.managed() || &device == &pool.device();
   if (all && !own && !device.reaches(pool.device()))
     return unsupported("a pool of device %d for kernels of device %d, which do not reach it", pool.device().ordinal(),

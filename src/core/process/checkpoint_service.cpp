@@ -179,7 +179,7 @@ void threadMain(void* listening) {
 void serve() {
   const int made = ipc::listenAsProcess();
   if (made < 0) {
-    VG_LOG(Info, "other processes cannot stop this one: no socket, %s", strerror(errno));
+    VG_LOG(Info, "other processes cannot lock or checkpoint this one: no socket, %s", strerror(errno));
     return;
   }
   listener.store(made);

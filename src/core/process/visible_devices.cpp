@@ -45,7 +45,7 @@ Result<std::vector<size_t>> visibleDevices(const std::string& list, const std::v
     size_t index = byIndex(entry, all.size());
     if (index == kNone) index = byUuid(entry, all);
     if (index == kNone) {
-      VG_LOG(Warn, "CUDA_VISIBLE_DEVICES: \"%s\" names no device; it and all after it are ignored", entry.c_str());
+      VG_LOG(Warn, "CUDA_VISIBLE_DEVICES: \"%s\" names no device; it and all that follow are ignored", entry.c_str());
       break;
     }
     if (std::find(visible.begin(), visible.end(), index) != visible.end())

@@ -204,7 +204,7 @@ Result<CUlaunchAttributeValue> LaunchAttributes::told(CUlaunchAttributeID which)
     case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:  // the node says more
       return value;
     default:
-      return fail(CUDA_ERROR_INVALID_VALUE, "kernel nodes do not tell attribute %d", id);
+      return fail(CUDA_ERROR_INVALID_VALUE, "kernel nodes cannot report attribute %d", id);
   }
 }
 

@@ -37,7 +37,7 @@ const std::string& folder() { return settings().coverage; }
 void tellWhyNot(const char* what) {
   const int error = errno;
   if (told.exchange(true, std::memory_order_relaxed)) return;
-  VG_LOG(Warn, "coverage: %s in %s: %s; some of it is not counted", what, folder().c_str(), std::strerror(error));
+  VG_LOG(Warn, "coverage: %s in %s: %s; some counts are missing", what, folder().c_str(), std::strerror(error));
 }
 
 std::string programName(KernelCache::Key hash) {

@@ -111,7 +111,7 @@ CUresult CpuImage::placeVariables() {
     if (check::any()) bytes += check::kGapBetweenParts;
   }
   if (bytes) {
-    if (!source_.allocate) return fail(CUDA_ERROR_INVALID_VALUE, "nowhere to put %zu bytes of variables", bytes);
+    if (!source_.allocate) return fail(CUDA_ERROR_INVALID_VALUE, "no memory for %zu bytes of variables", bytes);
     size_t alignment = kVariablesAlignment;
     for (const ptx::Variable& variable : variables) alignment = std::max<size_t>(alignment, variable.alignment);
     VG_TRY(variables_, source_.allocate(source_.memoryOwner, bytes, alignment));

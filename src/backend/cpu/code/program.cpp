@@ -227,7 +227,7 @@ void ProgramKernel::upgrade(const CodeVariant& wanted) {
   variant.better = std::move(made).value();
   variant.ready.store(variant.better.get(), std::memory_order_release);
   VG_LOG(Info,
-         wanted.textures[0].kind ? "kernel %s has code for its textures"
+         wanted.textures[0].kind ? "kernel %s now has code for the textures it is given"
                                  : "kernel %s has good code in place of quick code",
          function().name.c_str());
 }

@@ -44,7 +44,7 @@ void run(const Upgrade& upgrade) {
   try {
     upgrade.kernel->upgrade(upgrade.variant);
   } catch (const std::bad_alloc&) {
-    VG_LOG(Info, "no memory for better code of kernel %s", upgrade.kernel->name().c_str());
+    VG_LOG(Info, "no memory to compile optimised code of kernel %s", upgrade.kernel->name().c_str());
   }
 }
 
@@ -74,7 +74,7 @@ void enqueue(std::weak_ptr<const void> owner, Upgradable& kernel, const CodeVari
     if (starts && !os::startThread("vg-upgrades", work, nullptr)) giveUp();
   } catch (const std::bad_alloc&) {
     if (starts) giveUp();
-    VG_LOG(Info, "no memory to plan better code of kernel %s", kernel.name().c_str());
+    VG_LOG(Info, "no memory to schedule optimised code of kernel %s", kernel.name().c_str());
   }
 }
 

@@ -142,7 +142,7 @@ CUresult Channel::wait(uint64_t submission, uint64_t nanoseconds) {
     }
     if (waited <= kSpin) continue;
     if (monotonicNanoseconds() - reminded > kSpin) {
-      if (*get_ != *put_) VG_LOG(Debug, "a channel is reminded: %s", describe().c_str());
+      if (*get_ != *put_) VG_LOG(Debug, "the doorbell of a channel is rung again: %s", describe().c_str());
       remind();
       reminded = monotonicNanoseconds();
     }

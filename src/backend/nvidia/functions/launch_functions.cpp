@@ -41,7 +41,7 @@ Result<LaunchFunctions> make() {
   const cubin::Kernel* const all = functions.code->kernel("vgKeep");
   if (!agrees(*functions.code))
     return fail(CUDA_ERROR_INVALID_IMAGE,
-                "scripts/gpu-kernels has not made the functions that launch from kernels anew");
+                "the functions that launch from kernels are out of date: run scripts/gpu-kernels");
   bool whole = functions.ring && functions.answers && functions.buffers && functions.buffersAreSmall &&
                functions.nobodyCalls && all;
   for (const char* const name : kNames) whole = whole && functions.code->function(name);
