@@ -65,7 +65,7 @@ bool readsNumber(const Instruction& i, size_t source) {
     case Op::Slct:
       return source == 2 && ast.typeCount > 1 && ast.types[1] == Type::F32;
     case Op::Cvt:
-      return ast.typeCount > 1 && ast.types[1] == Type::F32 && ast.types[0] != Type::F64 &&
+      return ast.typeCount > 1 && ast.types[1] == Type::F32 && ast.types[0] != Type::F64 && !isPlainConversion(ast) &&
              !(ast.types[0] == Type::TF32 && ast.has(Mod::Rna));
     default:
       return isArithmetic(ast);
@@ -215,25 +215,26 @@ class Settler {
       for (size_t s = 0; s < program_.instructions[number].sources.size(); ++s) {
         const Instruction& user = program_.instructions[number];
         const ValueId source = user.sources[s];
-        const bool passes = handsOn(user, s) && !joinsForeign(user);
+        const bool passes = handsOn(user, s) && raw(user.results[0]);
         if (!flushesFirst(user, s) && (!raw(source) || passes || readsNumber(user, s))) continue;
         const auto [known, isNew] = settled.try_emplace(source, kNone);
         if (isNew) known->second = settledBefore(number, source, instructions);
         program_.instructions[number].sources[s] = known->second;
       }
+      const bool merges = mergesForeign(program_.instructions[number]);
       settleOld(number, instructions);
       instructions.push_back(number);
-      if (mergesForeign(program_.instructions[number])) mergeSettled(number, instructions);
+      if (merges) mergeSettled(number, instructions);
     }
     block.instructions = std::move(instructions);
   }
 
-  // What lanes keep that a guard leaves out, where the others get foreign values.
+  // What lanes keep that a guard leaves out: nothing raw comes into a result that is not marked so.
   void settleOld(uint32_t number, std::vector<uint32_t>& instructions) {
-    if (program_.instructions[number].guard == kNone || !bringsForeign(program_.instructions[number])) return;
     for (size_t r = 0; r < program_.instructions[number].old.size(); ++r) {
       const ValueId old = program_.instructions[number].old[r];
-      if (raw(old)) program_.instructions[number].old[r] = settledBefore(number, old, instructions);
+      if (raw(old) && !raw(program_.instructions[number].results[r]))
+        program_.instructions[number].old[r] = settledBefore(number, old, instructions);
     }
   }
 

@@ -305,8 +305,9 @@ llvm::Value* Conversions::overflowsToInfinity(Value* bits, Value* negative, int 
 
 llvm::Value* Conversions::doubleToFloat(Value* x, int rounding) {
   LType* const type = b_.like(x, b_.getFloatTy());
-  // There and back is not nothing: a signalling NaN comes back as a quiet one.
-  if (llvm::isa<llvm::FPExtInst>(x)) x = b_.CreateArithmeticFence(x, x->getType());
+  // There and back is not nothing: a signalling NaN comes back as a quiet one. Arithmetic on the way may become that of
+  // f32, which makes a quiet one too.
+  if (!llvm::isa<llvm::Constant, llvm::BinaryOperator>(x)) x = b_.CreateArithmeticFence(x, x->getType());
   Value* const nearest = b_.CreateFPTrunc(x, type);
   if (rounding == Nearest) return nearest;
   Value* const back = b_.CreateFPExt(nearest, x->getType());
