@@ -26,7 +26,8 @@ bool populate(std::byte* start, size_t bytes, int advice) {
   return result == 0;
 }
 
-// Kernels before 5.14 know no population; there pages come with the lock or the first access.
+// Kernels before 5.14 know no population, and some sandboxes refuse it; there pages come with the lock or the first
+// access.
 bool knowsPopulation() { return madvise(nullptr, 0, MADV_POPULATE_READ) == 0; }
 
 CUresult refuse(std::byte* start, size_t bytes, const char* why) {
@@ -48,7 +49,7 @@ CUresult checkMapping(std::byte* start, size_t bytes, bool readOnly) {
 CUresult touch(std::byte* start, size_t bytes, bool readOnly) {
   if (populate(start, bytes, readOnly ? MADV_POPULATE_READ : MADV_POPULATE_WRITE)) return CUDA_SUCCESS;
   const int error = errno;
-  if (error != EINVAL || knowsPopulation()) return refuse(start, bytes, strerror(error));
+  if (knowsPopulation()) return refuse(start, bytes, strerror(error));
   return CUDA_SUCCESS;
 }
 
@@ -81,7 +82,7 @@ Result<LockState> SystemPageLocker::lock(void* start, size_t bytes, bool readOnl
 }
 
 Result<LockState> SystemPageLocker::lockOwn(std::byte* start, size_t bytes) {
-  if (!populate(start, bytes, MADV_POPULATE_WRITE) && (errno != EINVAL || knowsPopulation()))
+  if (!populate(start, bytes, MADV_POPULATE_WRITE) && knowsPopulation())
     return fail(CUDA_ERROR_OUT_OF_MEMORY, "no pages for %zu bytes: %s", bytes, strerror(errno));
   return lockByMlock(start, bytes);
 }

@@ -1,8 +1,5 @@
 #include "images/image_source.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdarg>
 #include <cstdio>
@@ -10,6 +7,7 @@
 #include <optional>
 
 #include "base/log.h"
+#include "base/memory/safe_read.h"
 #include "images/container.h"
 #include "images/elf_file.h"
 #include "images/provenance.h"
@@ -34,21 +32,6 @@ struct Wrapper {
   const std::byte* const* prelinked;  // version 2: relocatable containers, ended by null
 };
 static_assert(sizeof(Wrapper) == 24);
-
-// True when every page of the range is mapped. Saves us from headers that promise more memory than there is.
-bool mapped(const std::byte* bytes, uint64_t size) {
-  const uintptr_t page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
-  const uintptr_t first = reinterpret_cast<uintptr_t>(bytes) & ~(page - 1);
-  uintptr_t end = 0;
-  if (__builtin_add_overflow(reinterpret_cast<uintptr_t>(bytes), size, &end)) return false;
-  unsigned char pages[4096];
-  for (uintptr_t at = first; at < end;) {
-    const uintptr_t length = std::min<uintptr_t>(end - at, sizeof pages * page);
-    if (mincore(reinterpret_cast<void*>(at), length, pages)) return false;
-    at += length;
-  }
-  return true;
-}
 
 // Reads no further than the first byte that differs.
 bool startsWith(const std::byte* bytes, size_t available, const unsigned char (&magic)[4]) {
@@ -103,7 +86,7 @@ void Selector::note(const char* format, ...) {
 }
 
 CUresult Selector::needs(const std::byte* bytes, uint64_t size, size_t available, const char* what) {
-  if (available == kUnknownSize ? mapped(bytes, size) : size <= available) return CUDA_SUCCESS;
+  if (available == kUnknownSize ? safe_read::mapped(bytes, size) : size <= available) return CUDA_SUCCESS;
   note("%s is damaged or truncated", what);
   return fail(CUDA_ERROR_INVALID_IMAGE, "%s of %llu bytes is not all there", what,
               static_cast<unsigned long long>(size));

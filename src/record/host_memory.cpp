@@ -1,13 +1,12 @@
 #include "record/host_memory.h"
 
 #include <sys/mman.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
 #include <vector>
 
+#include "base/memory/safe_read.h"
 #include "record/bytes.h"
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -28,13 +27,6 @@ char* zeroes(size_t size) {
   void* const memory =
       ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   return memory == MAP_FAILED ? nullptr : static_cast<char*>(memory);
-}
-
-// The program may have unmapped it.
-bool readSafely(char* to, uint64_t from, size_t size) {
-  const iovec local{to, size};
-  const iovec remote{reinterpret_cast<void*>(from), size};
-  return ::process_vm_readv(::getpid(), &local, 1, &remote, 1, 0) == static_cast<ssize_t>(size);
 }
 
 }  // namespace
@@ -83,7 +75,8 @@ void HostMemory::forget(uint64_t address, uint64_t size) {
   MemoryRange* const range = find(address);
   if (!range || !range->known) return;
   size = std::min(size, range->address + range->size - address);
-  readSafely(range->known + (address - range->address), address, size);
+  // The program may have unmapped it.
+  safe_read::all(range->known + (address - range->address), reinterpret_cast<const void*>(address), size);
 }
 
 void HostMemory::compare(MemoryRange& range, uint64_t address, uint64_t size, Change change) {
@@ -92,7 +85,7 @@ void HostMemory::compare(MemoryRange& range, uint64_t address, uint64_t size, Ch
   static thread_local std::vector<char> now(kWindow);
   for (uint64_t at = address; at < end; at += kWindow) {
     const size_t part = std::min<uint64_t>(kWindow, end - at);
-    if (!readSafely(now.data(), at, part)) continue;
+    if (!safe_read::all(now.data(), reinterpret_cast<const void*>(at), part)) continue;
     if (std::memcmp(now.data(), range.known + (at - range.address), part) != 0)
       compareLines(range, at, now.data(), part, change);
   }

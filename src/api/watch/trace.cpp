@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -44,13 +43,6 @@ uint64_t traceClock() {
   timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
-}
-
-bool readSafely(void* to, const void* from, size_t size) {
-  if (!from) return false;
-  const iovec local{to, size};
-  const iovec remote{const_cast<void*>(from), size};
-  return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == static_cast<ssize_t>(size);
 }
 
 TraceLine::TraceLine(const char* symbol, const char* names, CUresult result) : names_(names), result_(result) {
@@ -111,7 +103,7 @@ void TraceLine::appendString(const char* address) {
   if (!address) return append("null");
   char text[kLongest];
   size_t size = 0;
-  while (size < kLongest && readSafely(&text[size], address + size, 1) && text[size]) ++size;
+  while (size < kLongest && safe_read::all(&text[size], address + size, 1) && text[size]) ++size;
   append("\"");
   for (size_t i = 0; i < size; ++i) {
     const unsigned char c = static_cast<unsigned char>(text[i]);

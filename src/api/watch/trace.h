@@ -15,6 +15,7 @@
 #include <type_traits>
 
 #include "api/entry/enum_names.h"
+#include "base/memory/safe_read.h"
 
 namespace vg::api {
 
@@ -24,8 +25,6 @@ extern std::atomic<bool> traceOn;
 void startTrace();
 // Nanoseconds of the monotonic clock.
 uint64_t traceClock();
-// Copies `size` bytes from an address of this process that may be bad. False where it is.
-bool readSafely(void* to, const void* from, size_t size);
 
 // One line in the making.
 class TraceLine {
@@ -119,13 +118,13 @@ void TraceLine::printPointer(T* pointer) {
     constexpr bool kIsOutput = !std::is_const_v<T>;
     if constexpr (detail::kDescribed<Pointee>) {
       Pointee copy;
-      if ((!kIsOutput || result_ == CUDA_SUCCESS) && readSafely(&copy, pointer, sizeof copy)) {
+      if ((!kIsOutput || result_ == CUDA_SUCCESS) && safe_read::all(&copy, pointer, sizeof copy)) {
         append(" ");
         describe(copy);
       }
     } else if constexpr (kIsOutput && std::is_scalar_v<Pointee>) {
       Pointee copy;
-      if (result_ == CUDA_SUCCESS && readSafely(&copy, pointer, sizeof copy)) {
+      if (result_ == CUDA_SUCCESS && safe_read::all(&copy, pointer, sizeof copy)) {
         append(" -> ");
         if constexpr (std::is_same_v<Pointee, const char*>) {
           appendString(copy);

@@ -1,9 +1,10 @@
 #include "base/memory/memory_limit.h"
 
 #include <sys/resource.h>
-#include <unistd.h>
+#include <sys/sysinfo.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
@@ -11,7 +12,7 @@
 namespace vg::memory_limit {
 namespace {
 
-constexpr uint64_t kNone = UINT64_MAX;
+constexpr uint64_t kNone = UINT64_MAX, kUnknown = uint64_t{1} << 30;
 
 // "max" and what is not there are no limit.
 uint64_t numberIn(const std::string& path) {
@@ -67,10 +68,16 @@ uint64_t ofCgroups(const std::string& membership, const std::string& root) {
   return least;
 }
 
+uint64_t ofMachine() {
+  struct sysinfo info {};
+  if (!::sysinfo(&info)) return uint64_t{info.totalram} * info.mem_unit;
+  unsigned long long kilobytes = 0;
+  const std::string content = contentOf("/proc/meminfo");
+  return std::sscanf(content.c_str(), "MemTotal: %llu", &kilobytes) == 1 ? kilobytes << 10 : kUnknown;
+}
+
 uint64_t bytes() {
-  const uint64_t machine =
-      static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-  return std::min({machine, ofCgroups(contentOf("/proc/self/cgroup"), "/sys/fs/cgroup"), ofAddressSpace()});
+  return std::min({ofMachine(), ofCgroups(contentOf("/proc/self/cgroup"), "/sys/fs/cgroup"), ofAddressSpace()});
 }
 
 }  // namespace vg::memory_limit

@@ -8,6 +8,8 @@ namespace vg::memory_limit {
 
 // Of all. Reads files: ask once.
 uint64_t bytes();
+// What the machine has; 1 GiB where a sandbox does not say.
+uint64_t ofMachine();
 // The least limit of a process's own group and the groups above it, in either version of cgroups; UINT64_MAX: none.
 // `membership`: the content of its /proc/PID/cgroup; `root`: where cgroups are mounted.
 uint64_t ofCgroups(const std::string& membership, const std::string& root);

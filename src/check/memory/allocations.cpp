@@ -1,10 +1,6 @@
 #include "check/memory/allocations.h"
 
-#include <sys/uio.h>
-#include <unistd.h>
-
 #include <atomic>
-#include <cerrno>
 #include <cstdio>
 #include <list>
 #include <map>
@@ -15,6 +11,7 @@
 
 #include "alloc/watch.h"
 #include "base/memory/own_memory.h"
+#include "base/memory/safe_read.h"
 #include "base/sync/mutex.h"
 #include "base/sync/shared_mutex.h"
 #include "base/undying.h"
@@ -131,9 +128,7 @@ bool holds(const alloc::Record& record, uintptr_t address, size_t bytes) {
 bool readable(uintptr_t address, size_t bytes) {
   std::byte buffer[64];
   if (bytes > sizeof buffer) bytes = sizeof buffer;
-  const iovec to{buffer, bytes}, from{reinterpret_cast<void*>(address), bytes};
-  const ssize_t got = process_vm_readv(getpid(), &to, 1, &from, 1, 0);
-  return got == static_cast<ssize_t>(bytes) || (got < 0 && errno != EFAULT);
+  return safe_read::all(buffer, reinterpret_cast<const void*>(address), bytes);
 }
 
 Answer judgeRecord(const alloc::Record& record, uintptr_t address, size_t bytes, bool stores) {

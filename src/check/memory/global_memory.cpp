@@ -1,7 +1,6 @@
 #include "check/memory/global_memory.h"
 
 #include <sched.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "base/memory/memory_limit.h"
 #include "base/memory/own_memory.h"
 #include "base/sync/mutex.h"
 #include "base/sync/shared_mutex.h"
@@ -175,7 +175,7 @@ class Shadow {
     base_ = reinterpret_cast<uint64_t>(table.windowStart(0));
     std::byte* const words = span_ ? own_memory::take(span_ / kPage * sizeof(void*)) : nullptr;
     if (!words) return false;
-    most_ = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)) / 4;
+    most_ = memory_limit::ofMachine() / 4;
     pages_ = reinterpret_cast<std::atomic<Page*>*>(words);
     ready_.store(true, std::memory_order_release);
     return true;

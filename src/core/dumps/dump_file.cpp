@@ -2,7 +2,6 @@
 
 #include <elf.h>
 #include <fcntl.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include <cstring>
 #include <memory>
 
+#include "base/memory/safe_read.h"
 #include "base/system/elf_head.h"
 #include "base/system/file_size_guard.h"
 
@@ -31,13 +31,6 @@ Elf64_Shdr stringTable(uint32_t name, uint64_t offset, uint64_t size) {
 
 bool isZero(const std::byte* bytes, size_t size) {
   return size == 0 || (bytes[0] == std::byte{0} && std::memcmp(bytes, bytes + 1, size - 1) == 0);
-}
-
-// How much of the memory could be copied from its beginning on.
-size_t copyOut(const std::byte* from, std::byte* to, size_t size) {
-  const iovec target{to, size}, source{const_cast<std::byte*>(from), size};
-  const ssize_t copied = process_vm_readv(getpid(), &target, 1, &source, 1, 0);
-  return copied < 0 ? 0 : static_cast<size_t>(copied);
 }
 
 }  // namespace
@@ -84,7 +77,7 @@ uint32_t DumpFile::addMemory(const Section& section, const std::byte* start, siz
   const auto piece = std::make_unique<std::byte[]>(kPiece);
   for (size_t done = 0; done < size && !error_; done += kPiece) {
     const size_t wanted = std::min(size - done, kPiece);
-    const size_t copied = copyOut(start + done, piece.get(), wanted);
+    const size_t copied = safe_read::some(piece.get(), start + done, wanted);
     if (!isZero(piece.get(), copied)) write(piece.get(), copied, end_ + done);
   }
   return addHeader(section, size);

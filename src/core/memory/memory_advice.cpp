@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/memory/own_memory.h"
+#include "base/memory/safe_read.h"
 #include "base/raw_enum.h"
 #include "core/contexts/context.h"
 #include "core/memory/advice_table.h"
@@ -305,12 +306,13 @@ Result<CUmemLocation> pageOnHost(CUdeviceptr address) {
   place.type = CU_MEM_LOCATION_TYPE_NONE;
   void* page = reinterpret_cast<void*>(address / kPage * kPage);
   unsigned char resident = 0;
-  if (mincore(page, 1, &resident))
+  const bool known = mincore(page, 1, &resident) == 0;  // not in every sandbox
+  if (!known && !safe_read::mapped(page, 1))
     return fail(CUDA_ERROR_INVALID_VALUE, "there is no memory at %#llx", static_cast<unsigned long long>(address));
   int node = 0;  // on hosts that do not tell, the only one
   const long asked = syscall(SYS_move_pages, 0, 1UL, &page, nullptr, &node, 0);
   if (!asked && node == -ENOENT) return place;
-  if (asked && !(resident & 1)) return place;
+  if (asked && known && !(resident & 1)) return place;
   place.type = CU_MEM_LOCATION_TYPE_HOST_NUMA;
   place.id = asked || node < 0 ? 0 : node;
   return place;

@@ -1,13 +1,12 @@
 // The windows of the process's addresses and the heap of each.
 #include "core/memory/memory_heaps.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <bit>
 #include <vector>
 
 #include "backend/device_use.h"
+#include "base/memory/memory_limit.h"
 #include "base/sync/mutex.h"
 #include "base/undying.h"
 #include "core/process/device.h"
@@ -175,7 +174,8 @@ void showToHost(const void* start, size_t bytes) {
 }
 
 size_t hostMemory() {
-  return static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  static const size_t bytes = memory_limit::ofMachine();
+  return bytes;
 }
 
 Result<alloc::Heap&> deviceHeap(Device& device) { return heapOf(static_cast<unsigned>(device.ordinal())); }

@@ -1,16 +1,13 @@
 #include "core/work/copy_batch.h"
 
-#include <sys/uio.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <vector>
 
+#include "base/memory/safe_read.h"
 #include "base/raw_enum.h"
 #include "copy/copy.h"
 #include "core/arrays/array.h"
@@ -91,10 +88,7 @@ class Reachable {
   }
   CUresult check() {
     char bytes[kPlaces];
-    const iovec local{bytes, used_};
-    const ssize_t read = used_ ? process_vm_readv(getpid(), &local, 1, places_, used_, 0) : 0;
-    const bool refused = read < 0 && errno != EFAULT;  // the system does not let us ask
-    if (!refused && read != static_cast<ssize_t>(used_))
+    if (used_ && safe_read::gather(bytes, places_, used_) != used_)
       return fail(CUDA_ERROR_INVALID_VALUE, "a batch names host memory that is not there");
     for (; used_; --used_) {
       const auto place = reinterpret_cast<uintptr_t>(places_[used_ - 1].iov_base);
