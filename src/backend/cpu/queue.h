@@ -11,6 +11,8 @@
 
 namespace vg::backend::cpu {
 
+class QueueWork;
+
 class CpuQueue final : public Queue {
  public:
   CpuQueue(const Device& device, Executor& executor, const LaunchPlace& place);
@@ -23,8 +25,7 @@ class CpuQueue final : public Queue {
   void setPriority(int priority) override;
 
  private:
-  class Work;  // what outlives the queue while commands are left
-  Work* const work_;
+  QueueWork* const work_;  // outlives the queue while commands are left
 };
 
 }  // namespace vg::backend::cpu

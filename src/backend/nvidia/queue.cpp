@@ -58,12 +58,7 @@ class GpuQueue::Work final : public SerialWork {
   // A thread that waits for its copy may as well send it.
   bool tryInline(const Command& command) noexcept {
     if (!std::holds_alternative<CopyCommand>(command) && !std::holds_alternative<FillCommand>(command)) return false;
-    try {
-      execute(command);
-      return true;
-    } catch (const std::bad_alloc&) {
-      return false;
-    }
+    return tryHere(command);
   }
 
  private:

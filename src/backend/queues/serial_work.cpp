@@ -179,6 +179,15 @@ Point SerialWork::attempt(const Command& command) noexcept {
   return {};
 }
 
+bool SerialWork::tryHere(const Command& command) noexcept {
+  try {
+    execute(command);
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
 Point SerialWork::execute(const Command& command) {
   if (const auto* launch = std::get_if<LaunchCommand>(&command)) return perform(*launch);
   if (const auto* call = std::get_if<HostCall>(&command)) {

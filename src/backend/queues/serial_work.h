@@ -28,6 +28,12 @@ class SerialWork : public Executor::Task, private Continuation {
   // Gives up the queue's reference; what is queued still runs.
   void unreference();
 
+  // Runs a command on the calling thread; false, with nothing done, when the host has no memory for it. Requires: as in
+  // Queue::tryInline.
+  bool tryHere(const Command& command) noexcept;
+  // When a launch is queued, as the device counts (LaunchCommand::queuedAt).
+  virtual uint64_t now() const { return 0; }
+
   void run() final;
 
  protected:
@@ -41,15 +47,11 @@ class SerialWork : public Executor::Task, private Continuation {
   // std::bad_alloc before anything is done; a launch's record is released unless it throws.
   virtual void perform(const CopyCommand& command) = 0;
   virtual void perform(const FillCommand& command) = 0;
-  // When a launch is queued, as the device counts (LaunchCommand::queuedAt).
-  virtual uint64_t now() const { return 0; }
   // What it answers is waited for, without a thread, before the launch counts as done.
   virtual Point perform(const LaunchCommand& command) = 0;
   // Of queues that prepare launches.
   virtual Point perform(const PreparedCommand&) { return {}; }
   virtual void perform(const Timestamp& command) = 0;
-  // What is still under way afterwards. Throws std::bad_alloc before anything is done.
-  Point execute(const Command& command);
   unsigned urgency() const { return urgency_.load(std::memory_order_relaxed); }
 
  private:
@@ -58,6 +60,8 @@ class SerialWork : public Executor::Task, private Continuation {
   CUresult reserveLocked(size_t count) noexcept VG_REQUIRES(lock_);
   void schedule() noexcept;
   Point attempt(const Command& command) noexcept;
+  // What is still under way afterwards. Throws std::bad_alloc before anything is done.
+  Point execute(const Command& command);
   bool park(Point point);
   bool next(Command* command, Point* done);
 

@@ -6,9 +6,9 @@
 #include <new>
 #include <utility>
 
+#include "backend/cpu/blocks/shuffle.h"
 #include "backend/cpu/code/kernel_code.h"
 #include "backend/cpu/debug/debugger.h"
-#include "backend/cpu/run/shuffle.h"
 #include "base/log.h"
 #include "base/result.h"
 #include "check/check.h"

@@ -7,11 +7,11 @@
 #include <cstdio>
 #include <utility>
 
+#include "backend/cpu/blocks/shuffle.h"
 #include "backend/cpu/code/kernel_code.h"
 #include "backend/cpu/code/places.h"
 #include "backend/cpu/run/block.h"
 #include "backend/cpu/run/kernel_context.h"
-#include "backend/cpu/run/shuffle.h"
 #include "backend/launches/fault_scene.h"
 #include "backend/queues/interleaving.h"
 #include "base/log.h"

@@ -4,6 +4,7 @@
 #include <bit>
 #include <optional>
 
+#include "backend/cpu/blocks/shuffle.h"
 #include "backend/cpu/code/cpu_kernel.h"
 #include "backend/cpu/code/kernel_launch.h"
 #include "backend/cpu/code/runtime_calls.h"
@@ -11,7 +12,7 @@
 #include "backend/cpu/faults/watchdog.h"
 #include "backend/cpu/run/residents.h"
 #include "backend/cpu/run/running_launches.h"
-#include "backend/cpu/run/shuffle.h"
+#include "backend/cpu/run/spans.h"
 #include "backend/cpu/run/thread.h"
 #include "backend/cpu/run/workers.h"
 #include "backend/cpu/textures/texture_table.h"
@@ -26,8 +27,6 @@
 #include "check/races/order.h"
 #include "copy/engines.h"
 #include "ptx/facts/reach.h"
-
-#include <time.h>
 
 namespace vg::backend::cpu {
 namespace {
@@ -45,90 +44,7 @@ constexpr uint64_t kShuffleWindow = 32;  // blocks that wait for others and chan
 
 constinit std::atomic<uint64_t> lastGrid{0};
 
-uint64_t nanoseconds() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-}
-
 uint32_t warpsOf(uint32_t threads) { return (threads + ptx::kWarpSize - 1) / ptx::kWarpSize; }
-
-// Resumes a block until it is done; false when the launch is over. For blocks that need no other block.
-bool finish(RunningLaunch& launch, KernelThread& thread, ResidentBlock& block) {
-  Patience patience;
-  LongWait wait;
-  for (;;) {
-    switch (block.resume()) {
-      case ResidentBlock::Progress::Done:
-        return true;
-      case ResidentBlock::Progress::Faulted:
-        report(launch, block, thread.fault());
-        block.abandon();
-        return false;
-      case ResidentBlock::Progress::Stuck:
-      case ResidentBlock::Progress::Waiting:  // a cluster of one block
-        reportStuck(launch, block);
-        block.abandon();
-        return false;
-      case ResidentBlock::Progress::Spinning:
-        if (launch.cancelled()) {
-          tellStopped(launch, block);
-          block.abandon();
-          return false;
-        }
-        patience.wait();
-        wait.sayWhen(launch, block);
-    }
-  }
-}
-
-// Consecutive blocks, one after another.
-void runEach(RunningLaunch& launch, KernelThread& thread, ResidentBlock& block, uint32_t worker, uint64_t first,
-             uint64_t end) {
-  if (!launch.fibrePerWarp) {
-    block.beginSpan(launch, worker, first, end);
-    finish(launch, thread, block);
-    return;
-  }
-  for (uint64_t number = first; number < end && !launch.cancelled(); ++number) {
-    block.begin(launch, worker, number);
-    if (!finish(launch, thread, block)) return;
-  }
-}
-
-// The same in the order of a seed; others may go between two blocks.
-void runShuffled(RunningLaunch& launch, KernelThread& thread, ResidentBlock& block, uint32_t worker, uint64_t first,
-                 uint64_t end) {
-  for (uint64_t i = first; i < end && !launch.cancelled(); ++i) {
-    const uint64_t number = launch.shuffle->at(i);
-    runEach(launch, thread, block, worker, number, number + 1);
-    interleaving::mayStandAside();
-  }
-}
-
-void runBlocks(RunningLaunch& launch, KernelThread& thread, uint32_t worker, Workers::Items& items) {
-  const KernelThread::Inside inside(thread, launch, worker);
-  const uint64_t begin = nanoseconds();
-  if (ResidentBlock* const block = blockFor(launch, thread, worker, 0))
-    for (uint64_t first, end; !launch.cancelled() && items.next(&first, &end);) {
-      launch.shuffle ? runShuffled(launch, thread, *block, worker, first, end)
-                     : runEach(launch, thread, *block, worker, first, end);
-      launch.blocksDone.fetch_add(end - first, std::memory_order_relaxed);
-    }
-  if (launch.abi.flags & ptx::kStreams) copy::streamFence();
-  launch.busy.fetch_add(nanoseconds() - begin, std::memory_order_relaxed);
-}
-
-void runBlocks(void* state, uint32_t worker, Workers::Items& items) noexcept {
-  RunningLaunch& launch = *static_cast<RunningLaunch*>(state);
-  KernelThread* const thread = launch.cancelled() ? nullptr : threadFor(launch, worker);
-  if (!thread) return;
-  try {
-    runBlocks(launch, *thread, worker, items);
-  } catch (const std::bad_alloc&) {
-    reportNoMemory(launch);
-  }
-}
 
 // What a lane may take by alloca, and for calls.
 uint32_t stackPerThread(const LoadedKernel& code, const KernelLimits& limits) {
@@ -300,7 +216,7 @@ CUresult runLaunch(const Device& device, const LaunchRecord& record, FaultSink& 
   const running::Entry listed(launch);
   const AtWork atWork(device, launch);
   if (independent(launch)) {
-    workers.runGrid(launch.blocks, count, runBlocks, &launch, grainFor(launch));
+    workers.runGrid(launch.blocks, count, runSpans, &launch, grainFor(launch));
     learn(launch, count, workers);
   } else {
     workers.runGrid(count, count, runResidents, &launch, 1);

@@ -1,4 +1,4 @@
-#include "backend/cpu/run/shuffle.h"
+#include "backend/cpu/blocks/shuffle.h"
 
 #include <algorithm>
 #include <bit>
