@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 
+#include "ptx/text/op.h"
 #include "ptx/text/opcodes.h"
 
 namespace vg::ptx {

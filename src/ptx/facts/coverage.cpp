@@ -1,4 +1,5 @@
 #include "ptx/facts/coverage.h"
+#include "ptx/text/op.h"
 
 #include <algorithm>
 #include <map>
@@ -235,6 +236,8 @@ class Instrumentation {
 };
 
 }  // namespace
+
+bool counts(const Instruction& i) { return i.op == Op::Pmevent && i.vectorWidth == 0; }
 
 Plan planOf(const Module& module) {
   Plan plan;

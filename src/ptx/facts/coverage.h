@@ -15,7 +15,7 @@ namespace vg::ptx::coverage {
 
 // An instruction that adds the lanes that execute it to a counter: an event of the performance monitor, with a width
 // that no text gives it. Its operand is the counter's number.
-inline bool counts(const Instruction& i) { return i.op == Op::Pmevent && i.vectorWidth == 0; }
+bool counts(const Instruction& i);
 inline uint64_t counterOf(const Instruction& i, const Function& f) { return f.operands[i.first].bits; }
 
 inline constexpr uint32_t kNoCounter = ~0u;

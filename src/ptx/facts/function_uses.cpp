@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "ptx/facts/reserved_shared.h"
+#include "ptx/text/op.h"
 
 namespace vg::ptx {
 namespace {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ptx/facts/layout.h"
+#include "ptx/text/op.h"
 #include "ptx/text/opcodes.h"
 
 namespace vg::ptx::kept {
@@ -93,6 +94,12 @@ class Instrumentation {
 };
 
 }  // namespace
+
+bool keeps(const Instruction& i) { return i.op == Op::Pmevent && i.vectorWidth == kWidth; }
+
+bool notes(const Instruction& i, const Function& f) {
+  return keeps(i) && f.operands[i.first].kind == Operand::Kind::Immediate;
+}
 
 const std::vector<uint32_t>* Layout::of(uint32_t function) const {
   const auto found = std::ranges::find(functions, function);

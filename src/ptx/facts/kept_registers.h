@@ -14,10 +14,8 @@ namespace vg::ptx::kept {
 // An instruction that keeps a register, its operand, for the lanes that execute it; or, where its operand is a number,
 // that notes this PTX line as theirs. An event of the performance monitor, with a width that no text gives it.
 inline constexpr uint8_t kWidth = 9;
-inline bool keeps(const Instruction& i) { return i.op == Op::Pmevent && i.vectorWidth == kWidth; }
-inline bool notes(const Instruction& i, const Function& f) {
-  return keeps(i) && f.operands[i.first].kind == Operand::Kind::Immediate;
-}
+bool keeps(const Instruction& i);
+bool notes(const Instruction& i, const Function& f);
 
 // What a warp's memory begins with.
 struct Head {

@@ -1,4 +1,5 @@
 #include "ptx/facts/matrix_form.h"
+#include "ptx/text/op.h"
 
 #include <algorithm>
 

@@ -4,6 +4,7 @@
 #include <bit>
 #include <initializer_list>
 
+#include "ptx/text/op.h"
 #include "ptx/text/opcodes.h"
 
 namespace vg::ptx {

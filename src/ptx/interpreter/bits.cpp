@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ptx/interpreter/integer.h"
+#include "ptx/text/op.h"
 
 namespace vg::ptx::interpreter {
 namespace {

@@ -1,5 +1,6 @@
 // Addresses of shared memory between the blocks of a cluster: whose it is, and the same place in another block.
 #include "ptx/interpreter/interpreter_impl.h"
+#include "ptx/text/op.h"
 
 namespace vg::ptx::interpreter {
 namespace {

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "ptx/interpreter/interpreter_impl.h"
+#include "ptx/text/op.h"
 
 namespace vg::ptx::interpreter {
 namespace {

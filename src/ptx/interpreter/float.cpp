@@ -5,6 +5,7 @@
 
 #include "ptx/interpreter/interpreter_impl.h"
 #include "ptx/operations/special_functions.h"
+#include "ptx/text/op.h"
 
 namespace vg::ptx::interpreter {
 namespace {

@@ -1,5 +1,6 @@
 // Integer arithmetic: sums, products, carries, halves, dot products.
 #include "ptx/interpreter/integer.h"
+#include "ptx/text/op.h"
 
 #include <algorithm>
 #include <limits>

@@ -6,6 +6,7 @@
 #include "ptx/interpreter/interpreter_impl.h"
 #include "ptx/interpreter/windows.h"
 #include "ptx/operations/store_order.h"
+#include "ptx/text/op.h"
 #include "ptx/text/opcodes.h"
 
 namespace vg::ptx::interpreter {

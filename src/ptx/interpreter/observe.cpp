@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ptx/interpreter/interpreter_impl.h"
+#include "ptx/text/op.h"
 #include "ptx/text/opcodes.h"
 
 namespace vg::ptx {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ptx/text/expression.h"
+#include "ptx/text/op.h"
 #include "ptx/text/opcodes.h"
 
 namespace vg::ptx::interpreter {

@@ -7,6 +7,7 @@
 #include "ptx/facts/async_form.h"
 #include "ptx/facts/coverage.h"
 #include "ptx/interpreter/operands.h"
+#include "ptx/text/op.h"
 #include "ptx/text/opcodes.h"
 
 namespace vg::ptx::interpreter {

@@ -3,6 +3,7 @@
 
 #include "ptx/interpreter/interpreter_impl.h"
 #include "ptx/operations/video.h"
+#include "ptx/text/op.h"
 
 namespace vg::ptx::interpreter {
 namespace {

@@ -2,6 +2,7 @@
 #include "base/sync/mutex.h"
 #include "ptx/facts/cancelled_cluster.h"
 #include "ptx/interpreter/interpreter_impl.h"
+#include "ptx/text/op.h"
 
 namespace vg::ptx::interpreter {
 namespace {

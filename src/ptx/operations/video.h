@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ptx/text/ast.h"
+#include "ptx/text/op.h"
 
 namespace vg::ptx {
 

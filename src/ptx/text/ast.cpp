@@ -1,5 +1,6 @@
 #include "ptx/text/ast.h"
 
+#include "ptx/text/op.h"
 #include "ptx/text/words.h"
 
 namespace vg::ptx {

@@ -14,12 +14,9 @@
 
 namespace vg::ptx {
 
-// Base opcodes: the first dot-separated word of a mnemonic.
-enum class Op : uint16_t {
-  Invalid,
-#define VG_PTX_OP(name, ...) name,
-#include "ptx/text/ops.inc"
-};
+// Base opcodes: the first dot-separated word of a mnemonic. Who names one includes op.h, so that a new row of ops.inc
+// rebuilds nobody else.
+enum class Op : uint16_t;
 
 // Every dot-word that is neither base opcode, type, state space nor vector width.
 enum class Mod : uint16_t {
@@ -205,7 +202,7 @@ inline constexpr uint16_t kSelectorByte = 0x10, kSelectorHalf = 0x20, kSelectorB
                           kSelectorMask = 0x2000;
 
 struct Instruction {
-  Op op = Op::Invalid;
+  Op op{};                     // Invalid
   Space space = Space::None;   // the first state space word, such as ld.global, cvta.to.shared, atom.shared
   Space space2 = Space::None;  // the second one: cp.async.bulk.shared::cluster.global
   uint8_t vectorWidth = 1;     // .v2 .v4 .v8

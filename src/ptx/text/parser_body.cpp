@@ -1,6 +1,7 @@
 // Function bodies: scopes, declarations, labels, instructions.
 #include <cstring>
 
+#include "ptx/text/op.h"
 #include "ptx/text/opcodes.h"
 #include "ptx/text/parser_impl.h"
 #include "ptx/text/validate.h"

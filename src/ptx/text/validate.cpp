@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "ptx/facts/texture_form.h"
+#include "ptx/text/op.h"
 #include "ptx/text/opcodes.h"
 
 namespace vg::ptx {

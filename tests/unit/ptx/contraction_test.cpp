@@ -8,6 +8,7 @@
 #include <string>
 
 #include "ptx/operations/special_functions.h"
+#include "ptx/text/op.h"
 #include "ptx/text/parser.h"
 #include "unit/ptx/harness.h"
 

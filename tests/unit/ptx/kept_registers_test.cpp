@@ -6,6 +6,7 @@
 #include <cstring>
 #include <set>
 
+#include "ptx/text/op.h"
 #include "ptx/text/parser.h"
 
 namespace vg::ptx::kept {

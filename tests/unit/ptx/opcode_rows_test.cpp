@@ -6,6 +6,7 @@
 #include <set>
 #include <sstream>
 
+#include "ptx/text/op.h"
 #include "ptx/text/opcodes.h"
 #include "unit/ptx/harness.h"
 #include "unit/ptx/opcode_matrix.h"

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "ptx/facts/layout.h"
+#include "ptx/text/op.h"
 
 namespace vg::ptx {
 namespace {

@@ -1,4 +1,5 @@
 #include "ptx/llvm/analysis/alignment.h"
+#include "ptx/text/op.h"
 
 #include <algorithm>
 #include <bit>

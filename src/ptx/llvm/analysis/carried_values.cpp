@@ -1,4 +1,5 @@
 #include "ptx/llvm/analysis/carried_values.h"
+#include "ptx/text/op.h"
 
 #include <algorithm>
 

@@ -7,6 +7,7 @@
 #include "base/walk.h"
 #include "ptx/llvm/analysis/block_uniform.h"
 #include "ptx/llvm/analysis/pauses.h"
+#include "ptx/text/op.h"
 
 namespace vg::ptx::gen {
 namespace {

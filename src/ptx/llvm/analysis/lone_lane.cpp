@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "ptx/llvm/ir/ptx_facts.h"
+#include "ptx/text/op.h"
 #include "ptx/text/opcodes.h"
 
 namespace vg::ptx::gen {

@@ -8,6 +8,7 @@
 
 #include "ptx/llvm/analysis/alignment.h"
 #include "ptx/llvm/ir/ptx_facts.h"
+#include "ptx/text/op.h"
 
 namespace vg::ptx::gen {
 namespace {

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "ptx/text/op.h"
 #include "ptx/text/opcodes.h"
 
 namespace vg::ptx::gen {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ptx/text/op.h"
 #include "ptx/text/opcodes.h"
 
 namespace vg::ptx::gen {

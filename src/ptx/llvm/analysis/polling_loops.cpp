@@ -10,6 +10,7 @@
 #include "ptx/llvm/analysis/lone_lane.h"
 #include "ptx/llvm/ir/divergence.h"
 #include "ptx/llvm/ir/ptx_facts.h"
+#include "ptx/text/op.h"
 #include "ptx/text/opcodes.h"
 
 namespace vg::ptx::gen {

@@ -5,6 +5,7 @@
 
 #include "ptx/abi/reach_abi.h"
 #include "ptx/llvm/ir/ptx_facts.h"
+#include "ptx/text/op.h"
 
 namespace vg::ptx::gen {
 namespace {

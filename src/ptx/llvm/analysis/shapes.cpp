@@ -12,6 +12,7 @@
 #include "ptx/llvm/ir/ptx_facts.h"
 #include "ptx/llvm/ir/row_thread.h"
 #include "ptx/llvm/ir/warp_ir.h"
+#include "ptx/text/op.h"
 #include "ptx/text/opcodes.h"
 
 namespace vg::ptx::gen {

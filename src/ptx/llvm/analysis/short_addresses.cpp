@@ -1,4 +1,5 @@
 #include "ptx/llvm/analysis/short_addresses.h"
+#include "ptx/text/op.h"
 
 #include <algorithm>
 #include <set>

@@ -5,6 +5,7 @@
 
 #include "ptx/facts/async_form.h"
 #include "ptx/llvm/ir/ptx_facts.h"
+#include "ptx/text/op.h"
 #include "ptx/text/opcodes.h"
 
 namespace vg::ptx::gen {

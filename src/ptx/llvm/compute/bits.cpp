@@ -4,6 +4,7 @@
 #include <llvm/IR/IntrinsicsX86.h>
 
 #include "ptx/llvm/ir/ptx_facts.h"
+#include "ptx/text/op.h"
 
 namespace vg::ptx::gen {
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "ptx/operations/special_functions.h"
+#include "ptx/text/op.h"
 
 namespace vg::ptx::gen {
 

@@ -1,4 +1,5 @@
 #include "ptx/llvm/compute/float_pieces.h"
+#include "ptx/text/op.h"
 
 namespace vg::ptx::gen {
 

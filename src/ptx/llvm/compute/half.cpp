@@ -2,6 +2,7 @@
 #include "ptx/llvm/compute/float.h"
 
 #include "ptx/llvm/ir/ptx_facts.h"
+#include "ptx/text/op.h"
 
 namespace vg::ptx::gen {
 

@@ -3,6 +3,7 @@
 #include "ptx/facts/cancelled_cluster.h"
 #include "ptx/llvm/analysis/short_addresses.h"
 #include "ptx/llvm/ir/ptx_facts.h"
+#include "ptx/text/op.h"
 
 namespace vg::ptx::gen {
 

@@ -2,6 +2,7 @@
 #include "ptx/llvm/compute/integer.h"
 
 #include "ptx/llvm/ir/ptx_facts.h"
+#include "ptx/text/op.h"
 #include "ptx/text/opcodes.h"
 
 namespace vg::ptx::gen {

@@ -3,6 +3,7 @@
 
 #include "ptx/llvm/ir/ptx_facts.h"
 #include "ptx/operations/video.h"
+#include "ptx/text/op.h"
 
 namespace vg::ptx::gen {
 

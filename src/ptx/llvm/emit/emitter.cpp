@@ -4,6 +4,7 @@
 #include "ptx/llvm/ir/ptx_facts.h"
 #include "ptx/llvm/passes/round_loops.h"
 #include "ptx/llvm/passes/suspend.h"
+#include "ptx/text/op.h"
 #include "ptx/text/opcodes.h"
 
 namespace vg::ptx::gen {

@@ -7,6 +7,7 @@
 #include <llvm/IR/MDBuilder.h>
 
 #include "ptx/abi/reach_abi.h"
+#include "ptx/text/op.h"
 
 namespace vg::ptx::gen {
 namespace {

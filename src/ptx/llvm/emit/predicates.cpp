@@ -3,6 +3,7 @@
 
 #include "ptx/llvm/ir/ptx_facts.h"
 #include "ptx/llvm/ir/row_thread.h"
+#include "ptx/text/op.h"
 
 namespace vg::ptx::gen {
 

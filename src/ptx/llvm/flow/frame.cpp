@@ -13,6 +13,7 @@
 #include "ptx/llvm/ir/row_thread.h"
 #include "ptx/llvm/passes/jammed_warps.h"
 #include "ptx/llvm/passes/told_warps.h"
+#include "ptx/text/op.h"
 #include "ptx/text/opcodes.h"
 
 namespace vg::ptx::gen {

@@ -1,6 +1,7 @@
 #include "ptx/llvm/flow/warp_teller.h"
 
 #include "ptx/llvm/passes/told_warps.h"
+#include "ptx/text/op.h"
 #include "ptx/text/opcodes.h"
 
 namespace vg::ptx::gen {

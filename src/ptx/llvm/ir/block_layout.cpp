@@ -5,6 +5,7 @@
 
 #include "ptx/llvm/ir/control_flow.h"
 #include "ptx/llvm/ir/raw_code.h"
+#include "ptx/text/op.h"
 
 namespace vg::ptx::gen {
 namespace {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ptx/facts/async_form.h"
+#include "ptx/text/op.h"
 #include "ptx/text/opcodes.h"
 
 namespace vg::ptx::gen {

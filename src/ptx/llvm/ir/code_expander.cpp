@@ -1,6 +1,7 @@
 // Blocks of a function body.
 #include "ptx/llvm/ir/code_expander.h"
 #include "ptx/llvm/ir/ptx_facts.h"
+#include "ptx/text/op.h"
 #include "ptx/text/opcodes.h"
 
 namespace vg::ptx::gen {

@@ -1,6 +1,7 @@
 // Calls: a copy of the function that is called, or of each that a register may name; see code_expander_recursion.cpp
 // for functions that call themselves. Arguments and results pass through objects of the caller.
 #include "ptx/llvm/ir/code_expander.h"
+#include "ptx/text/op.h"
 
 namespace vg::ptx::gen {
 

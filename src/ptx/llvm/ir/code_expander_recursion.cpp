@@ -12,6 +12,7 @@
 
 #include "base/round.h"
 #include "ptx/llvm/ir/code_expander.h"
+#include "ptx/text/op.h"
 
 namespace vg::ptx::gen {
 namespace {

@@ -3,6 +3,7 @@
 #include "ptx/abi/system_calls.h"
 #include "ptx/facts/async_form.h"
 #include "ptx/llvm/ir/call_graph.h"
+#include "ptx/text/op.h"
 #include "ptx/text/opcodes.h"
 
 namespace vg::ptx::gen {

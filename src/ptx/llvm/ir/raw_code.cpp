@@ -1,4 +1,5 @@
 #include "ptx/llvm/ir/raw_code.h"
+#include "ptx/text/op.h"
 
 #include <iterator>
 

@@ -2,6 +2,7 @@
 #include "ptx/llvm/ir/call_graph.h"
 #include "ptx/llvm/ir/ptx_facts.h"
 #include "ptx/llvm/ir/raw_code.h"
+#include "ptx/text/op.h"
 #include "ptx/text/opcodes.h"
 
 namespace vg::ptx::gen {

@@ -1,5 +1,6 @@
 // Instructions that the builder makes.
 #include "ptx/llvm/ir/raw_code.h"
+#include "ptx/text/op.h"
 
 namespace vg::ptx::gen {
 

@@ -1,4 +1,5 @@
 #include "ptx/llvm/ir/row_thread.h"
+#include "ptx/text/op.h"
 
 namespace vg::ptx::gen {
 namespace {

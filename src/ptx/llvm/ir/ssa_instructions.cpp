@@ -4,6 +4,7 @@
 #include "ptx/facts/kept_registers.h"
 #include "ptx/llvm/ir/ptx_facts.h"
 #include "ptx/llvm/ir/ssa_builder.h"
+#include "ptx/text/op.h"
 #include "ptx/text/opcodes.h"
 
 namespace vg::ptx::gen {

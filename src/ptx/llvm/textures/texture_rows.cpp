@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "ptx/llvm/ir/ptx_facts.h"
+#include "ptx/text/op.h"
 
 namespace vg::ptx::gen {
 
