@@ -90,6 +90,23 @@ class Settler {
     for (const Block& block : program_.blocks) settlePhis(block);
   }
 
+  // Of a program that has been settled, by what it has now: the line of an instruction that sees bits of the
+  // processor's making, or at which such a value and one that keeps its bits become the same; 0 where there is none.
+  uint32_t wrongLine() {
+    loopsBringForeign_ = false;
+    while (spreadForeign()) {
+    }
+    while (spreadEverywhere()) {
+    }
+    for (const Block& block : program_.blocks) {
+      for (ValueId phi : block.phis)
+        if (raw(phi) && (foreign(phi) || integral(phi))) return block.line;
+      for (uint32_t number : block.instructions)
+        if (isWrong(program_.instructions[number])) return program_.instructions[number].ast->line;
+    }
+    return 0;
+  }
+
  private:
   bool raw(ValueId v) const { return v != kNone && raw_[v]; }
 
@@ -121,40 +138,35 @@ class Settler {
     for (const Block& block : program_.blocks) {
       for (ValueId phi : block.phis)
         for (ValueId in : program_.values[phi].incoming) {
-          if (foreign(in)) more |= mark(foreign_, phi);
+          if (foreign(in) && (loopsBringForeign_ || !comesBack(block))) more |= mark(foreign_, phi);
           if (integral(in)) more |= mark(integral_, phi);
         }
       for (uint32_t number : block.instructions) {
         const Instruction& i = program_.instructions[number];
-        more |= spread(i, foreign_, bringsForeign(i));
-        more |= spread(i, integral_, bringsIntegral(i));
+        more |= spread(i, foreign_);
+        more |= spread(i, integral_);
       }
     }
     return more;
   }
 
   // Into `set`, which is foreign_ or integral_: what the instruction brings of the kind, and what was there before.
-  bool spread(const Instruction& i, std::vector<bool>& set, bool brings) {
+  bool spread(const Instruction& i, std::vector<bool>& set) {
+    const bool all = brings(i, set);
     bool more = false;
     for (size_t r = 0; r < i.results.size(); ++r)
-      if (brings || (r < i.old.size() && has(set, i.old[r]))) more |= mark(set, i.results[r]);
+      if (all || (r < i.old.size() && has(set, i.old[r]))) more |= mark(set, i.results[r]);
     return more;
   }
-  bool bringsForeign(const Instruction& i) const {
-    bool hands = false, brings = false;
+  // Whether its results are of the kind by what it hands on, or by what it makes.
+  bool brings(const Instruction& i, const std::vector<bool>& set) const {
+    bool hands = false, any = false;
     for (size_t s = 0; s < i.sources.size(); ++s) {
       hands |= handsOn(i, s);
-      brings |= handsOn(i, s) && foreign(i.sources[s]);
+      any |= handsOn(i, s) && has(set, i.sources[s]);
     }
-    return hands ? brings : !makesRaw(i) && !makesOneNaN(*i.ast);
-  }
-  bool bringsIntegral(const Instruction& i) const {
-    bool hands = false, brings = false;
-    for (size_t s = 0; s < i.sources.size(); ++s) {
-      hands |= handsOn(i, s);
-      brings |= handsOn(i, s) && integral(i.sources[s]);
-    }
-    return hands ? brings : bringsForeign(i) && i.ast->type() != Type::F32;
+    if (hands) return any;
+    return !makesRaw(i) && !makesOneNaN(*i.ast) && (&set == &foreign_ || i.ast->type() != Type::F32);
   }
 
   // Marks results that may have a NaN's bits of the processor's making; false when there are no more. Where such a
@@ -176,7 +188,7 @@ class Settler {
     if (i.results.empty() || joinsForeign(i) || mergesForeign(i)) return false;
     bool makes = makesRaw(i) && !i.ast->has(Mod::Sat);
     for (size_t s = 0; s < i.sources.size(); ++s) makes |= raw(i.sources[s]) && handsOn(i, s);
-    if (i.guard != kNone && !i.old.empty() && !bringsForeign(i)) makes |= raw(i.old[0]);
+    if (i.guard != kNone && !i.old.empty() && !brings(i, foreign_)) makes |= raw(i.old[0]);
     return makes && mark(raw_, i.results[0]);
   }
 
@@ -184,10 +196,12 @@ class Settler {
   // memory: a NaN from memory becomes a GPU's there, also if no round is taken.
   bool keepsBits(const Block& block, ValueId phi) const {
     if (integral(phi)) return true;
-    if (!foreign(phi)) return false;
+    return foreign(phi) && !comesBack(block);
+  }
+  bool comesBack(const Block& block) const {
     const auto number = static_cast<BlockId>(&block - program_.blocks.data());
-    return std::none_of(block.predecessors.begin(), block.predecessors.end(),
-                        [&](BlockId from) { return from >= number; });
+    return std::any_of(block.predecessors.begin(), block.predecessors.end(),
+                       [&](BlockId from) { return from >= number; });
   }
 
   // Whether lanes that an instruction of arithmetic leaves out keep a foreign value.
@@ -208,6 +222,32 @@ class Settler {
     return any && (choices > 1 || loads);
   }
   static bool makesRaw(const Instruction& i) { return isArithmetic(*i.ast) || convertsByArithmetic(*i.ast); }
+
+  // As spread(), whatever the values meet.
+  bool spreadEverywhere() {
+    bool more = false;
+    for (const Block& block : program_.blocks) {
+      for (ValueId phi : block.phis)
+        for (ValueId in : program_.values[phi].incoming)
+          if (raw(in)) more |= mark(raw_, phi);
+      for (uint32_t number : block.instructions) {
+        const Instruction& i = program_.instructions[number];
+        bool makes = makesRaw(i) && !i.ast->has(Mod::Sat);
+        for (size_t s = 0; s < i.sources.size(); ++s) makes |= raw(i.sources[s]) && handsOn(i, s);
+        for (size_t r = 0; r < i.results.size(); ++r)
+          if ((makes && r == 0) || (r < i.old.size() && raw(i.old[r]))) more |= mark(raw_, i.results[r]);
+      }
+    }
+    return more;
+  }
+
+  bool isWrong(const Instruction& i) const {
+    for (ValueId result : i.results)
+      if (raw(result) && (foreign(result) || integral(result))) return true;
+    for (size_t s = 0; s < i.sources.size(); ++s)
+      if (raw(i.sources[s]) && !handsOn(i, s) && !readsNumber(i, s)) return true;
+    return false;
+  }
 
   void settle(Block& block) {
     std::map<ValueId, ValueId> settled;
@@ -319,11 +359,14 @@ class Settler {
 
   Program& program_;
   std::vector<bool> raw_, foreign_, integral_;  // by value
+  bool loopsBringForeign_ = true;               // into what their header has at first
   std::map<std::pair<BlockId, ValueId>, ValueId> atEnd_;
 };
 
 }  // namespace
 
 void settleNaNs(Program& program) { Settler(program).run(); }
+
+uint32_t lineOfWrongNaN(Program& settled) { return Settler(settled).wrongLine(); }
 
 }  // namespace vg::ptx::gen

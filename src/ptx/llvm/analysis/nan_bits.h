@@ -11,4 +11,9 @@ namespace vg::ptx::gen {
 // Requires: shapes have not been analysed yet.
 void settleNaNs(Program& program);
 
+// For tests: whether that was done, found out again from the instructions of a settled program. The PTX line of one
+// that sees a NaN of the processor's making, or at which such a value joins one whose bits must stay; 0 where there is
+// none.
+uint32_t lineOfWrongNaN(Program& settled);
+
 }  // namespace vg::ptx::gen
