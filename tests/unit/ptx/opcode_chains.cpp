@@ -82,6 +82,7 @@ class Chain {
     for (uint32_t k = 0; k < kOperands; ++k) {
       chain.operands.push_back(kInputs[below(std::size(kInputs))]);
       values_.push_back({std::string(1, static_cast<char>('a' + k)), bitsOf(chain.operands.back())});
+      chain.loads += typeOf(values_.back().bits);
     }
     for (uint32_t n = 4 + below(10); n > 0; --n) statement(0);
     std::string ends;
@@ -115,6 +116,9 @@ class Chain {
     values_.push_back({declare(bits), bits});
     return values_.back().name;
   }
+
+  // The letter of a type that loads and stores of so many bits may have.
+  char typeOf(int bits) { return bits < 32 ? "bus"[below(3)] : "bfffus"[below(6)]; }
 
   // A value of so many bits, one of the last ones more often than others; made of another where there is none.
   std::string take(int bits) {
@@ -222,8 +226,26 @@ class Chain {
              ", " + isNaN + "; ";
   }
 
+  // A value that is stored as one type and loaded as another.
+  void memory() {
+    static constexpr struct {
+      const char *space, *address;
+    } kSlots[] = {{"local", "lslot"}, {"shared", "sslot"}, {"global", "gslot"}};
+    static constexpr int kBits[] = {16, 32, 32, 64};
+    const int bits = kBits[below(4)];
+    const auto& slot = kSlots[below(3)];
+    const auto access = [&](const char* opcode) {
+      return opcode + std::string(slot.space) + "." + typeOf(bits) + std::to_string(bits) + " ";
+    };
+    const std::string place = std::string("[") + slot.address + "]", from = take(bits);
+    text_ += access("st.") + place + ", " + from + "; ";
+    const std::string load = access("ld.");
+    text_ += load + made(bits) + ", " + place + "; ";
+  }
+
   void statement(int depth) {
     const uint32_t kind = below(100);
+    if (depth == 0 && kind >= 92) return memory();
     if (depth < 2 && kind < 12) return branch(depth);
     if (depth < 2 && kind < 18) return loop(depth);
     if (depth == 0 && kind < 26) return choice();

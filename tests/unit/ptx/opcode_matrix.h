@@ -119,7 +119,8 @@ struct Case {
   std::string module = {};                     // what the module has besides; $ begins names, see named()
   bool parameters = false;                     // the kernel has parameters of kParameterList
   std::optional<TextureObject> object;         // a texture or surface, whose number is in register tex
-  bool oneNaN = false;  // lanes where a and b are NaNs of f64 do not count: which of them goes on is open
+  bool oneNaN = false;     // lanes where a and b are NaNs of f64 do not count: which of them goes on is open
+  std::string loads = {};  // for each operand the letter of the type that it is loaded as, b where there is none
 };
 
 inline int bitsOf(Domain d) {
@@ -816,7 +817,8 @@ inline std::string kernelText(const Case& c, const std::string& name) {
     if (bits == 1)
       t += "  ld.global.u32 raw, " + at + ";\n  and.b32 raw, raw, 1;\n  setp.ne.u32 " + n + ", raw, 0;\n";
     else
-      t += "  ld.global.b" + std::to_string(bits) + " " + n + ", " + at + ";\n";
+      t += std::string("  ld.global.") + (k < c.loads.size() ? c.loads[k] : 'b') + std::to_string(bits) + " " + n +
+           ", " + at + ";\n";
   }
   t += "  " + named(c.text, name) + "\n";
   for (size_t k = 0; k < kResults; ++k) {
