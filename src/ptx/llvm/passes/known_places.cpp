@@ -67,9 +67,10 @@ Place placeOf(llvm::Value* address) {
         break;
       }
       case llvm::Instruction::GetElementPtr: {
+        const auto* const made = llvm::dyn_cast<llvm::Instruction>(op);  // or a constant, a place of its own
         llvm::APInt distance(64, 0);
-        const auto* const module = llvm::cast<llvm::Instruction>(op)->getModule();
-        if (!llvm::cast<llvm::GEPOperator>(op)->accumulateConstantOffset(module->getDataLayout(), distance))
+        if (!made ||
+            !llvm::cast<llvm::GEPOperator>(op)->accumulateConstantOffset(made->getModule()->getDataLayout(), distance))
           return {address, offset};
         offset += distance.getSExtValue();
         break;
