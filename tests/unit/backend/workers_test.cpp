@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "backend/cpu/run/idle_spin.h"
 #include "base/system/os.h"
 
 namespace vg::backend::cpu {
@@ -185,6 +186,45 @@ TEST(Workers, SleepingThreadsWakeForTheNextGrid) {
     fourWorkers().runGrid(64, 4, count, &counts, 1);
     EXPECT_TRUE(std::all_of(counts.runs.begin(), counts.runs.end(), [](auto& n) { return n == 1; }));
   }
+}
+
+// Items wait until three threads have begun one, so only threads that are asked later can end the grid.
+TEST(Workers, AGridThatTurnsOutToBeLongGetsTheOtherThreads) {
+  struct State {
+    std::atomic<uint32_t> seen{0};
+    std::atomic<int> runs{0};
+  };
+  const auto body = [](void* raw, uint32_t worker, Workers::Items& items) {
+    auto& state = *static_cast<State*>(raw);
+    forEach(items, [&](uint64_t i) {
+      state.seen.fetch_or(1u << worker);
+      state.runs.fetch_add(1);
+      if (!worker && i < 3) return std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      while (__builtin_popcount(state.seen.load()) < 3) std::this_thread::yield();
+    });
+  };
+  for (const uint32_t first : {1, 2}) {
+    State state;
+    fourWorkers().runGrid(1000, 4, body, &state, 1, first);
+    EXPECT_EQ(state.runs, 1000);
+  }
+}
+
+TEST(IdleSpin, AThreadPollsForAnEighthOfWhatItWorkedAtMost) {
+  IdleSpin idle;
+  EXPECT_EQ(idle.allowed(), 0u);
+  uint64_t polled = 0, worked = 0;
+  for (int grid = 0; grid < 1000; ++grid) {
+    idle.worked(3'000), worked += 3'000;
+    polled += idle.allowed() / 2;
+    idle.polled(idle.allowed() / 2);
+  }
+  EXPECT_LE(polled, worked / 8);
+  EXPECT_GE(polled, worked / 8 - 3'000);
+  idle.polled(1'000'000);
+  EXPECT_EQ(idle.allowed(), 0u);
+  idle.worked(1'000'000'000);
+  EXPECT_LE(idle.allowed(), 1'000'000u) << "a long kernel is no reason to poll for long";
 }
 
 TEST(Workers, ThereIsAtLeastOneUsableCore) {

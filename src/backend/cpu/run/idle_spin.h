@@ -6,11 +6,19 @@
 
 namespace vg::backend::cpu {
 
-// As long as it last worked, within limits: launches that follow each other find it awake, and polling never costs more
-// than the work did. Both in nanoseconds.
-inline uint64_t idleSpin(uint64_t worked) {
-  constexpr uint64_t kShortest = 30'000, kLongest = 200'000;
-  return std::clamp(worked, kShortest, kLongest);
-}
+// A thread may poll for an eighth of the time that it worked, and what it did not use is kept for later, within a limit.
+// So launches that follow each other closely find it awake, and polling never costs more than an eighth of the work,
+// however small grids are. Belongs to one thread; all times in nanoseconds.
+class IdleSpin {
+ public:
+  void worked(uint64_t time) { allowed_ = std::min(allowed_ + time / kPart, kMost); }
+  void polled(uint64_t time) { allowed_ -= std::min(allowed_, time); }
+  uint64_t allowed() const { return allowed_; }
+
+ private:
+  static constexpr uint64_t kPart = 8, kMost = 200'000;
+
+  uint64_t allowed_ = 0;
+};
 
 }  // namespace vg::backend::cpu

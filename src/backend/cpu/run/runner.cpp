@@ -40,6 +40,7 @@ constexpr size_t kRoomForRecursion = 8;
 constexpr uint64_t kShort = 30'000;    // ns; a grid that is over before another thread has woken up
 constexpr uint64_t kHandful = 50'000;  // ns of work that a thread takes at a time, less towards the end
 constexpr uint64_t kMostBlocksAtATime = 1024;
+constexpr uint64_t kHandfulsOfFew = 8;  // at least, where other threads may be asked later
 constexpr uint64_t kShuffleWindow = 32;  // blocks that wait for others and change places, as a GPU has so many at once
 
 constinit std::atomic<uint64_t> lastGrid{0};
@@ -144,29 +145,44 @@ bool streams(const RunningLaunch& launch) {
   return independent(launch) && launch.code->streaming().choose(streamable(launch), lastCache());
 }
 
-uint32_t workersFor(const RunningLaunch& launch, const Workers& workers) {
-  if (launch.blocks == 1 || launch.shuffle) return 1;
-  const uint64_t expected = launch.code->expected(launch.blocks * launch.abi.warpsPerBlock);
-  if (expected && expected <= kShort && !launch.cooperative) return 1;
-  const uint64_t most = std::min<uint64_t>(workers.count(), launch.blocks / launch.blocksPerCluster());
-  const bool mayCrowd = launch.code->traits.atomics && independent(launch);
-  return mayCrowd ? launch.code->crowding().choose(static_cast<uint32_t>(most)) : static_cast<uint32_t>(most);
+// How many threads run a grid: those that are asked at first, and all that may be.
+struct Threads {
+  uint32_t first, most;
+};
+
+// As many as there is work for, by what earlier grids of the kernel took. Blocks of a kernel with loops may take longer
+// this time, so where few threads are asked the others may be asked later.
+Threads threadsFor(const RunningLaunch& launch, const Workers& workers, uint32_t allowed) {
+  if (launch.blocks == 1 || launch.shuffle || allowed <= 1) return {1, 1};
+  const uint64_t warps = launch.blocks * launch.abi.warpsPerBlock, certain = launch.code->expected(warps);
+  if (certain && certain <= kShort && !launch.cooperative) return {1, 1};
+  const auto most = static_cast<uint32_t>(
+      std::min<uint64_t>({workers.count(), launch.blocks / launch.blocksPerCluster(), allowed}));
+  if (!independent(launch)) return {most, most};
+  if (const uint64_t likely = launch.code->blockTime(launch.abi.warpsPerBlock) * launch.blocks;
+      likely && likely / Workers::kWorthwhile < most)
+    return {std::max(1u, static_cast<uint32_t>(likely / Workers::kWorthwhile)), most};
+  const uint32_t chosen = launch.code->traits.atomics ? launch.code->crowding().choose(most) : most;
+  return {chosen, chosen};
 }
 
 // How many blocks a thread takes at a time: enough to make asking for them cheap, and few enough that others can help.
 // 0: not known, the workers choose by the size of the grid.
-uint64_t grainFor(const RunningLaunch& launch) {
+uint64_t grainFor(const RunningLaunch& launch, const Threads& threads) {
   const uint64_t block = launch.code->blockTime(launch.abi.warpsPerBlock);
-  return block ? std::clamp<uint64_t>(kHandful / block, 1, kMostBlocksAtATime) : 0;
+  if (!block) return 0;
+  const uint64_t most = threads.first < threads.most ? launch.blocks / kHandfulsOfFew + 1 : kMostBlocksAtATime;
+  return std::clamp<uint64_t>(kHandful / block, 1, std::min(most, kMostBlocksAtATime));
 }
 
-void learn(const RunningLaunch& launch, uint32_t threads, const Workers& workers) {
+void learn(const RunningLaunch& launch, const Threads& threads, const Workers& workers) {
   const uint64_t warps = launch.blocks * launch.abi.warpsPerBlock, busy = launch.busy.load(std::memory_order_relaxed);
   launch.code->learn(warps, busy);
   const uint64_t most = std::min<uint64_t>(workers.count(), launch.blocks);
   if (const uint64_t results = streamable(launch))
     launch.code->streaming().learn(results, lastCache(), launch.abi.flags & ptx::kStreams, warps, busy);
-  if (launch.code->traits.atomics) launch.code->crowding().learn(threads, static_cast<uint32_t>(most), warps, busy);
+  if (launch.code->traits.atomics && threads.first == threads.most)
+    launch.code->crowding().learn(threads.most, static_cast<uint32_t>(most), warps, busy);
 }
 
 // Where a seed decides the order.
@@ -207,7 +223,7 @@ CUresult runLaunch(const Device& device, const LaunchRecord& record, FaultSink& 
   awaitRoom(launch);
   if (check::order::on()) check::order::began(launch.abi.gridId, place.checked, launch.blocks);
   Workers& workers = Workers::shared();
-  const uint32_t count = std::min(workersFor(launch, workers), place.workers);
+  const Threads threads = threadsFor(launch, workers, place.workers);
   launch.abi.workers = workers.count();
   if (ready.recording) countIn(*ready.recording, launch);
   if (streams(launch)) launch.abi.flags |= ptx::kStreams;
@@ -216,10 +232,10 @@ CUresult runLaunch(const Device& device, const LaunchRecord& record, FaultSink& 
   const running::Entry listed(launch);
   const AtWork atWork(device, launch);
   if (independent(launch)) {
-    workers.runGrid(launch.blocks, count, runSpans, &launch, grainFor(launch));
-    learn(launch, count, workers);
+    workers.runGrid(launch.blocks, threads.most, runSpans, &launch, grainFor(launch, threads), threads.first);
+    learn(launch, threads, workers);
   } else {
-    workers.runGrid(count, count, runResidents, &launch, 1);
+    workers.runGrid(threads.most, threads.most, runResidents, &launch, 1);
   }
   launch.tellStopped(nullptr);
   if (check::any()) {

@@ -62,6 +62,7 @@ struct alignas(64) Workers::Share {
 };
 
 bool Workers::Items::next(uint64_t* first, uint64_t* end) {
+  if (workers_) askMoreWhenLong();
   for (; finished_ < count_; ++finished_) {
     if (shares_[at_].take(least_, most_, first, end)) return true;
     if (++at_ == count_) at_ = 0;
@@ -77,15 +78,24 @@ struct Workers::Grid {
   const Body body;
   void* const state;
   const uint64_t grain;
-  const uint32_t limit;  // threads, the calling one included
+  const uint32_t most;  // threads, the calling one included
   const uint32_t shareCount;
+  const bool asksLater;  // there are threads that are not asked at first
+  uint32_t limit;       // threads that are asked so far; guarded by listLock_
   uint32_t joined = 1;  // guarded by listLock_
+  bool offered = false;  // in the list, or was; the calling thread's
   std::atomic<uint32_t> inside{0};
   Grid* nextGrid = nullptr;
   alignas(Share) std::byte shareRoom[kMostShares * sizeof(Share)];
 
-  Grid(Body what, void* with, uint64_t blocks, uint64_t together, uint32_t threads)
-      : body(what), state(with), grain(together), limit(threads), shareCount(std::min(threads, kMostShares)) {
+  Grid(Body what, void* with, uint64_t blocks, uint64_t together, uint32_t firstThreads, uint32_t threads)
+      : body(what),
+        state(with),
+        grain(together),
+        most(threads),
+        shareCount(std::min(firstThreads, kMostShares)),
+        asksLater(firstThreads < threads),
+        limit(firstThreads) {
     const uint64_t each = blocks / shareCount, more = blocks % shareCount;
     uint64_t begin = 0;
     for (uint32_t i = 0; i < shareCount; ++i) {
@@ -100,6 +110,16 @@ struct Workers::Grid {
     return joined < limit && std::any_of(shares(), shares() + shareCount, [](const Share& s) { return s.left(); });
   }
 };
+
+void Workers::Items::askMoreWhenLong() {
+  const uint64_t now = monotonicNanoseconds();
+  if (!begin_) {
+    begin_ = now;
+  } else if (now - begin_ > kSurprise) {
+    workers_->askMore(*grid_);
+    workers_ = nullptr;
+  }
+}
 
 Workers& Workers::shared() {
   return undyingFrom<Workers>([] { return Workers(chosenCount()); });
@@ -138,6 +158,7 @@ uint32_t Workers::thisThread() { return threadNumber; }
 void Workers::threadMain(uint32_t number) {
   threadNumber = number;
   core_use::begin();
+  IdleSpin idle;
   for (;;) {
     const uint32_t seen = offered_.load(std::memory_order_seq_cst);
     const uint64_t begin = monotonicNanoseconds();
@@ -146,8 +167,11 @@ void Workers::threadMain(uint32_t number) {
       work(*grid, worker);
       leave(*grid);
     }
-    const uint64_t spin = idleSpin(monotonicNanoseconds() - begin);
-    if (spinUntil([&] { return offered_.load(std::memory_order_relaxed) != seen; }, spin)) continue;
+    const uint64_t end = monotonicNanoseconds();
+    idle.worked(end - begin);
+    const bool found = spinUntil([&] { return offered_.load(std::memory_order_relaxed) != seen; }, idle.allowed());
+    idle.polled(monotonicNanoseconds() - end);
+    if (found) continue;
     sleeping_.fetch_add(1, std::memory_order_seq_cst);
     core_use::end();
     if (offered_.load(std::memory_order_seq_cst) == seen) futex::wait(offered_, seen);
@@ -183,6 +207,7 @@ void Workers::leave(Grid& grid) {
 void Workers::work(Grid& grid, uint32_t worker) {
   const uint32_t own = worker ? threadNumber % grid.shareCount : 0;
   Items items(grid.shares(), grid.shareCount, own, (grid.grain + kSmallest - 1) / kSmallest, grid.grain);
+  if (!worker && grid.asksLater) items.workers_ = this, items.grid_ = &grid;
   grid.body(grid.state, worker, items);
 }
 
@@ -203,7 +228,41 @@ void Workers::finish(Grid& grid) {
   finishing_.fetch_sub(1, std::memory_order_relaxed);
 }
 
-void Workers::runGrid(uint64_t blocks, uint32_t maxWorkers, Body body, void* state, uint64_t grain) {
+void Workers::offer(Grid& grid) {
+  if (!started_.load(std::memory_order_acquire)) start();
+  {
+    SpinGuard guard(listLock_);
+    grid.nextGrid = grids_;
+    grids_ = &grid;
+  }
+  grid.offered = true;
+  offered_.fetch_add(1, std::memory_order_seq_cst);
+  wakeOne();
+}
+
+// By the calling thread of the grid.
+void Workers::askMore(Grid& grid) {
+  {
+    SpinGuard guard(listLock_);
+    grid.limit = grid.most;
+  }
+  if (!grid.offered) return offer(grid);
+  offered_.fetch_add(1, std::memory_order_seq_cst);
+  wakeOne();
+}
+
+void Workers::withdraw(Grid& grid) {
+  {
+    SpinGuard guard(listLock_);
+    Grid** link = &grids_;
+    while (*link != &grid) link = &(*link)->nextGrid;
+    *link = grid.nextGrid;
+  }
+  finish(grid);
+}
+
+void Workers::runGrid(uint64_t blocks, uint32_t maxWorkers, Body body, void* state, uint64_t grain,
+                      uint32_t firstWorkers) {
   const uint32_t limit = static_cast<uint32_t>(std::min<uint64_t>({maxWorkers, count_, blocks}));
   if (limit <= 1) {
     if (!blocks) return;
@@ -212,23 +271,10 @@ void Workers::runGrid(uint64_t blocks, uint32_t maxWorkers, Body body, void* sta
     return body(state, 0, items);
   }
   if (!grain) grain = std::clamp<uint64_t>(blocks / (uint64_t{limit} * 32), 1, 64);
-  if (!started_.load(std::memory_order_acquire)) start();
-  Grid grid(body, state, blocks, grain, limit);
-  {
-    SpinGuard guard(listLock_);
-    grid.nextGrid = grids_;
-    grids_ = &grid;
-  }
-  offered_.fetch_add(1, std::memory_order_seq_cst);
-  wakeOne();
+  Grid grid(body, state, blocks, grain, firstWorkers ? std::min(firstWorkers, limit) : limit, limit);
+  if (grid.limit > 1) offer(grid);
   work(grid, 0);
-  {
-    SpinGuard guard(listLock_);
-    Grid** link = &grids_;
-    while (*link != &grid) link = &(*link)->nextGrid;
-    *link = grid.nextGrid;
-  }
-  finish(grid);
+  if (grid.offered) withdraw(grid);
 }
 
 }  // namespace vg::backend::cpu

@@ -1,7 +1,8 @@
 // The fixed compute threads, one a usable core: what runs the blocks of kernels and the parts of large copies.
 //
 // Threads are made at the first need, named "vg-worker-N", with all signals blocked but those of synchronous faults.
-// They spin for a few tens of microseconds before they sleep. Never joined: they end with the process.
+// They poll for a part of the time that they worked (idle_spin.h) before they sleep. Never joined: they end with the
+// process.
 #pragma once
 
 #include <atomic>
@@ -36,8 +37,13 @@ class Workers {
   // caches, and cores need not ask for one handful after the other in one place. Whoever is done helps the others.
   // The calling thread always gets the first items that nobody has, so that an item may wait for earlier ones. Several
   // grids may run at once. Any thread may call, a body too. `grain`: items handed out together, fewer towards the end;
-  // 0 chooses.
-  void runGrid(uint64_t blocks, uint32_t maxWorkers, Body body, void* state, uint64_t grain = 0);
+  // 0 chooses. `firstWorkers`: how many threads are asked at first, where little work is expected; the others are asked
+  // when the calling thread has worked for kSurprise and items are left. 0: all.
+  void runGrid(uint64_t blocks, uint32_t maxWorkers, Body body, void* state, uint64_t grain = 0,
+               uint32_t firstWorkers = 0);
+
+  // ns of work for which it is worth waking a thread up.
+  static constexpr uint64_t kWorthwhile = 30'000;
 
  private:
   struct Share;
@@ -49,7 +55,13 @@ class Workers {
   void leave(Grid& grid);
   void work(Grid& grid, uint32_t worker);
   void finish(Grid& grid);
+  void offer(Grid& grid);
+  void askMore(Grid& grid);
+  void withdraw(Grid& grid);
   void wakeOne();
+
+  // ns after which a grid of which a thread expected kWorthwhile at most has turned out to be long.
+  static constexpr uint64_t kSurprise = 3 * kWorthwhile;
 
   const uint32_t count_;
   std::atomic<bool> started_{false};
@@ -72,10 +84,16 @@ class Workers::Items {
   Items(Share* shares, uint32_t count, uint32_t own, uint64_t least, uint64_t most)
       : shares_(shares), count_(count), at_(own), least_(least), most_(most) {}
 
+  void askMoreWhenLong();
+
   Share* const shares_;
   const uint32_t count_;
   uint32_t at_, finished_ = 0;   // the share to take from; how many were found empty
   const uint64_t least_, most_;  // of a handful
+  // Of the thread that may ask for others later; null: all have been asked.
+  Workers* workers_ = nullptr;
+  Grid* grid_ = nullptr;
+  uint64_t begin_ = 0;  // ns; 0 before the first items
 };
 
 }  // namespace vg::backend::cpu
