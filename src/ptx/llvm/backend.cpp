@@ -37,6 +37,7 @@
 #include "ptx/llvm/passes/known_places.h"
 #include "ptx/llvm/passes/narrow_lanes.h"
 #include "ptx/llvm/passes/promoted_slots.h"
+#include "ptx/llvm/passes/row_conditions.h"
 #include "ptx/llvm/passes/row_lanes.h"
 #include "ptx/llvm/passes/shared_operations.h"
 #include "ptx/llvm/passes/single_loads.h"
@@ -116,7 +117,7 @@ void addGoodPasses(llvm::FunctionPassManager& passes) {
   once.setMaxIterations(1);
   passes.addPass(ChangePass<hideFreezes>());
   passes.addPass(llvm::InstCombinePass(once));
-  passes.addPass(ChangePass<showFreezes>());
+  passes.addPass(ChangePass<showFreezes, combineRowConditions>());
   passes.addPass(KnownPlacesPass());
   passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(100, 250, /*AllowSpeculation=*/true),
                                                        /*UseMemorySSA=*/true));
