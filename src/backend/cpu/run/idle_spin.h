@@ -6,9 +6,9 @@
 
 namespace vg::backend::cpu {
 
-// A thread may poll for an eighth of the time that it worked, and what it did not use is kept for later, within a limit.
-// So launches that follow each other closely find it awake, and polling never costs more than an eighth of the work,
-// however small grids are. Belongs to one thread; all times in nanoseconds.
+// A thread may poll for an eighth of the time that it worked, and what it did not use is kept for later, within a
+// limit. So launches that follow each other closely find it awake, and polling never costs more than an eighth of the
+// work, however small grids are. Belongs to one thread; all times in nanoseconds.
 class IdleSpin {
  public:
   void worked(uint64_t time) { allowed_ = std::min(allowed_ + time / kPart, kMost); }

@@ -40,7 +40,7 @@ constexpr size_t kRoomForRecursion = 8;
 constexpr uint64_t kShort = 30'000;    // ns; a grid that is over before another thread has woken up
 constexpr uint64_t kHandful = 50'000;  // ns of work that a thread takes at a time, less towards the end
 constexpr uint64_t kMostBlocksAtATime = 1024;
-constexpr uint64_t kHandfulsOfFew = 8;  // at least, where other threads may be asked later
+constexpr uint64_t kHandfulsOfFew = 8;   // at least, where other threads may be asked later
 constexpr uint64_t kShuffleWindow = 32;  // blocks that wait for others and change places, as a GPU has so many at once
 
 constinit std::atomic<uint64_t> lastGrid{0};
@@ -150,16 +150,17 @@ struct Threads {
   uint32_t first, most;
 };
 
-// As many as there is work for, by what earlier grids of the kernel took. Blocks of a kernel with loops may take longer
-// this time, so where few threads are asked the others may be asked later.
+// As many as there is work for, by what earlier grids of the kernel took; where it takes longer this time, the others
+// are asked later, between blocks. So not with loops: a block may wait in one for a block that only others would run.
 Threads threadsFor(const RunningLaunch& launch, const Workers& workers, uint32_t allowed) {
   if (launch.blocks == 1 || launch.shuffle || allowed <= 1) return {1, 1};
   const uint64_t warps = launch.blocks * launch.abi.warpsPerBlock, certain = launch.code->expected(warps);
   if (certain && certain <= kShort && !launch.cooperative) return {1, 1};
-  const auto most = static_cast<uint32_t>(
-      std::min<uint64_t>({workers.count(), launch.blocks / launch.blocksPerCluster(), allowed}));
+  const auto most =
+      static_cast<uint32_t>(std::min<uint64_t>({workers.count(), launch.blocks / launch.blocksPerCluster(), allowed}));
   if (!independent(launch)) return {most, most};
-  if (const uint64_t likely = launch.code->blockTime(launch.abi.warpsPerBlock) * launch.blocks;
+  if (const uint64_t likely =
+          launch.code->traits.loops ? 0 : launch.code->blockTime(launch.abi.warpsPerBlock) * launch.blocks;
       likely && likely / Workers::kWorthwhile < most)
     return {std::max(1u, static_cast<uint32_t>(likely / Workers::kWorthwhile)), most};
   const uint32_t chosen = launch.code->traits.atomics ? launch.code->crowding().choose(most) : most;

@@ -81,8 +81,8 @@ struct Workers::Grid {
   const uint32_t most;  // threads, the calling one included
   const uint32_t shareCount;
   const bool asksLater;  // there are threads that are not asked at first
-  uint32_t limit;       // threads that are asked so far; guarded by listLock_
-  uint32_t joined = 1;  // guarded by listLock_
+  uint32_t limit;        // threads that are asked so far; guarded by listLock_
+  uint32_t joined = 1;   // guarded by listLock_
   bool offered = false;  // in the list, or was; the calling thread's
   std::atomic<uint32_t> inside{0};
   Grid* nextGrid = nullptr;

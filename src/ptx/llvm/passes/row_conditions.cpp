@@ -56,8 +56,7 @@ void combineRowConditions(llvm::Function& function) {
   for (llvm::ShuffleVectorInst* shuffle : spread) {
     Value* const condition = lanes.of(shuffle->getOperand(0));
     if (!condition) continue;
-    Value* const mask =
-        llvm::IRBuilder<>(shuffle).CreateVectorSplat(shuffle->getType()->getElementCount(), condition);
+    Value* const mask = llvm::IRBuilder<>(shuffle).CreateVectorSplat(shuffle->getType()->getElementCount(), condition);
     shuffle->replaceAllUsesWith(mask);
     shuffle->eraseFromParent();
   }
