@@ -1,5 +1,6 @@
 // Blocks of an ordinary grid that wait for later blocks, as barriers of grids without cooperative launches do, with
-// loads that nothing marks as polling. Launches that wait for nothing come first, so that the grid is known to be short.
+// loads that nothing marks as polling. Launches that wait for nothing come first, so that the grid is known to be
+// short.
 #include "driver_check.h"
 
 namespace {

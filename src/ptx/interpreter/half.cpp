@@ -8,8 +8,8 @@
 namespace vg::ptx::interpreter {
 namespace {
 
-// The NaN that fills tensors out of bounds: fma.oob takes its product and sum for zero.
-constexpr uint64_t kOutOfBounds = 0x7ff7;
+// The NaN that fills tensors out of bounds, with either sign: fma.oob takes its product and sum for zero.
+bool outOfBounds(uint64_t bits) { return (bits & 0x7fff) == 0x7ff7; }
 
 struct Half {
   static constexpr uint64_t kNaN = 0x7fff;
@@ -72,7 +72,7 @@ uint64_t element(const Step& s, uint64_t a, uint64_t b, uint64_t c) {
       result = F::round(F::widen(a) * F::widen(b), 0);
       break;
     case Op::Fma: {
-      const bool oob = s.i->has(Mod::Oob) && (a == kOutOfBounds || b == kOutOfBounds);
+      const bool oob = s.i->has(Mod::Oob) && (outOfBounds(a) || outOfBounds(b));
       result = oob ? 0 : roundedSum<F>(F::widen(a) * F::widen(b), F::widen(c));
       break;
     }

@@ -74,8 +74,10 @@ llvm::Value* Floats::halfOperation(const Instruction& i, Type type, ArrayRef<Val
   if (ast.has(Mod::Relu)) result = pieces_.atLeastZero(result);
   Value* const out = flushed(conversions_.floatToHalf(result, type, 0));
   if (!ast.has(Mod::Oob)) return out;
-  // The NaN that fills tensors out of bounds makes zero.
-  const auto outside = [&](Value* v) { return b_.CreateICmpEQ(v, b_.number(v, half, 0x7ff7)); };
+  // The NaN that fills tensors out of bounds makes zero, with either sign.
+  const auto outside = [&](Value* v) {
+    return b_.CreateICmpEQ(b_.CreateAnd(v, b_.number(v, half, 0x7fff)), b_.number(v, half, 0x7ff7));
+  };
   return b_.CreateSelect(b_.CreateOr(outside(s[0]), outside(s[1])), b_.number(out, half, 0), out);
 }
 

@@ -42,8 +42,8 @@ class FirstLanes {
 
 bool isSpread(const Instruction& instruction) {
   const auto* const shuffle = llvm::dyn_cast<llvm::ShuffleVectorInst>(&instruction);
-  return shuffle && shuffle->isZeroEltSplat() && shuffle->getType()->getScalarType()->isIntegerTy(1) &&
-         llvm::isa<llvm::BinaryOperator>(shuffle->getOperand(0));
+  return shuffle && shuffle->isZeroEltSplat() && shuffle->getMaskValue(0) == 0 &&
+         shuffle->getType()->getScalarType()->isIntegerTy(1) && llvm::isa<llvm::BinaryOperator>(shuffle->getOperand(0));
 }
 
 }  // namespace
