@@ -22,7 +22,7 @@ static const struct {
                         CALL(ptrace) CALL(kcmp) CALL(personality) CALL(prctl) CALL(sigaltstack) CALL(mremap)
                             CALL(memfd_create) CALL(ftruncate) CALL(fcntl) CALL(fstat) CALL(lseek) CALL(socket)
                                 CALL(bind) CALL(listen) CALL(clone3) CALL(getdents64) CALL(renameat) CALL(utimensat)
-                                    CALL(pwrite64) CALL(geteuid) CALL(kill) CALL(uname) CALL(eventfd2) CALL(pipe2)
+                                    CALL(pwrite64) CALL(kill) CALL(uname) CALL(eventfd2) CALL(pipe2)
 #undef CALL
 };
 enum { kCount = sizeof kCalls / sizeof *kCalls };
