@@ -50,7 +50,8 @@ std::string output(const std::string& seed, const char* how, int* status) {
 // What the subject prints; its log too, whose lines begin with "[".
 Ran run(const std::string& seed, const char* how = "--subject") {
   int status = 0;
-  std::istringstream lines(output(seed, how, &status));
+  const std::string text = output(seed, how, &status);
+  std::istringstream lines(text);
   Ran ran;
   for (std::string line; std::getline(lines, line);) {
     const size_t space = line.find(' ');
@@ -59,7 +60,7 @@ Ran run(const std::string& seed, const char* how = "--subject") {
     else
       ran.answers[line.substr(0, space)] = line.substr(space + 1);
   }
-  EXPECT_EQ(status, 0) << "seed " << seed << ran.log;
+  EXPECT_EQ(status, 0) << "seed " << seed << ", which printed:\n" << text;
   return ran;
 }
 

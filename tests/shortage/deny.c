@@ -9,22 +9,23 @@
 
 #include "deny_calls.h"
 
+/* clang-format off */
 static const struct {
   const char* name;
   int number;
 } kCalls[] = {
 #define CALL(name) {#name, SYS_##name},
     CALL(io_uring_setup) CALL(io_uring_enter) CALL(io_uring_register) CALL(process_vm_readv) CALL(process_vm_writev)
-        CALL(mincore) CALL(madvise) CALL(mlock) CALL(munlock) CALL(mlock2) CALL(mbind) CALL(get_mempolicy)
-            CALL(set_mempolicy) CALL(move_pages) CALL(membarrier) CALL(userfaultfd) CALL(perf_event_open) CALL(sysinfo)
-                CALL(getrandom) CALL(sched_getaffinity) CALL(sched_setaffinity) CALL(setpriority) CALL(prlimit64)
-                    CALL(statx) CALL(fallocate) CALL(flock) CALL(copy_file_range) CALL(getcpu) CALL(pidfd_open)
-                        CALL(ptrace) CALL(kcmp) CALL(personality) CALL(prctl) CALL(sigaltstack) CALL(mremap)
-                            CALL(memfd_create) CALL(ftruncate) CALL(fcntl) CALL(fstat) CALL(lseek) CALL(socket)
-                                CALL(bind) CALL(listen) CALL(clone3) CALL(getdents64) CALL(renameat) CALL(utimensat)
-                                    CALL(pwrite64) CALL(kill) CALL(uname) CALL(eventfd2) CALL(pipe2)
+    CALL(mincore) CALL(madvise) CALL(mlock) CALL(munlock) CALL(mlock2) CALL(mbind) CALL(get_mempolicy)
+    CALL(set_mempolicy) CALL(move_pages) CALL(membarrier) CALL(userfaultfd) CALL(perf_event_open) CALL(sysinfo)
+    CALL(getrandom) CALL(sched_getaffinity) CALL(sched_setaffinity) CALL(setpriority) CALL(prlimit64) CALL(statx)
+    CALL(fallocate) CALL(flock) CALL(copy_file_range) CALL(getcpu) CALL(pidfd_open) CALL(ptrace) CALL(kcmp)
+    CALL(personality) CALL(prctl) CALL(sigaltstack) CALL(mremap) CALL(memfd_create) CALL(ftruncate) CALL(fcntl)
+    CALL(fstat) CALL(lseek) CALL(socket) CALL(bind) CALL(listen) CALL(clone3) CALL(getdents64) CALL(renameat)
+    CALL(utimensat) CALL(pwrite64) CALL(kill) CALL(uname) CALL(eventfd2) CALL(pipe2)
 #undef CALL
 };
+/* clang-format on */
 enum { kCount = sizeof kCalls / sizeof *kCalls };
 
 static int numberOf(const char* call) {

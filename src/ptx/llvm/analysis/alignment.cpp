@@ -1,8 +1,9 @@
 #include "ptx/llvm/analysis/alignment.h"
-#include "ptx/text/op.h"
 
 #include <algorithm>
 #include <bit>
+
+#include "ptx/text/op.h"
 
 namespace vg::ptx::gen {
 namespace {

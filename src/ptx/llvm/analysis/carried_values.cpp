@@ -1,7 +1,8 @@
 #include "ptx/llvm/analysis/carried_values.h"
-#include "ptx/text/op.h"
 
 #include <algorithm>
+
+#include "ptx/text/op.h"
 
 namespace vg::ptx::gen {
 namespace {

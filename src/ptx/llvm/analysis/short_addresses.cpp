@@ -1,8 +1,9 @@
 #include "ptx/llvm/analysis/short_addresses.h"
-#include "ptx/text/op.h"
 
 #include <algorithm>
 #include <set>
+
+#include "ptx/text/op.h"
 
 namespace vg::ptx::gen {
 namespace {
