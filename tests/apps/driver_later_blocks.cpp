@@ -1,52 +1,150 @@
-// Blocks of an ordinary grid that wait for later blocks, as barriers of grids without cooperative launches do, with
-// loads that nothing marks as polling. Launches that wait for nothing come first, so that the grid is known to be
-// short.
+// Blocks of an ordinary grid that wait for later blocks, as barriers of grids without cooperative launches do, warps
+// that wait for later warps of their block, and lanes for others of their warp: by every read that sees what others
+// write. A GPU runs such blocks beside each other, however few workers an emulated device has. Launches that wait for
+// nothing come first, so that the grid is known to be short.
+#include <string>
+
 #include "driver_check.h"
 
 namespace {
 
-constexpr unsigned kBlocks = 4, kShortLaunches = 50, kRounds = 10, kFlagBytes = 64;
+constexpr unsigned kBlocks = 4, kShortLaunches = 50, kRounds = 5, kFlagBytes = 64;
 
-// Block 0 waits for the flags of all others, and they for block 0's.
-constexpr char kPtx[] =
-    ".version 8.0\n.target sm_70\n.address_size 64\n"
-    ".visible .entry meet(.param .u64 flags, .param .u32 round) {\n"
-    ".reg .b32 %r<9>; .reg .b64 %a<9>; .reg .pred %p<5>;\n"
-    "ld.param.u64 %a1, [flags]; ld.param.u32 %r1, [round]; mov.u32 %r2, %ctaid.x; mov.u32 %r3, %nctaid.x;\n"
-    "setp.eq.u32 %p1, %r2, 0; @%p1 bra FIRST;\n"
-    "mul.wide.u32 %a2, %r2, 64; add.u64 %a2, %a1, %a2; st.global.u32 [%a2], %r1;\n"
-    "TOLD: membar.gl; ld.global.cg.u32 %r4, [%a1]; setp.ne.u32 %p2, %r4, %r1; @%p2 bra TOLD; ret;\n"
-    "FIRST: mov.u32 %r5, 1;\n"
-    "NEXT: mul.wide.u32 %a3, %r5, 64; add.u64 %a3, %a1, %a3;\n"
-    "ARRIVED: membar.gl; ld.global.cg.u32 %r4, [%a3]; setp.ne.u32 %p2, %r4, %r1; @%p2 bra ARRIVED;\n"
-    "add.u32 %r5, %r5, 1; setp.lt.u32 %p3, %r5, %r3; @%p3 bra NEXT; st.global.u32 [%a1], %r1; ret; }\n";
+struct Form {
+  const char* name;
+  const char* read;        // into %r4, of the flag at ADDRESS
+  bool amongLanes = true;  // lanes of one warp may wait so for each other
+};
 
-}  // namespace
+constexpr Form kForms[] = {
+    {"volatile", "ld.volatile.global.u32 %r4, [ADDRESS];"},
+    {"relaxed", "ld.relaxed.gpu.global.u32 %r4, [ADDRESS];"},
+    {"acquire", "ld.acquire.gpu.global.u32 %r4, [ADDRESS];"},
+    {"cv", "ld.global.cv.u32 %r4, [ADDRESS];"},
+    {"cg", "ld.global.cg.u32 %r4, [ADDRESS];"},
+    {"membar and cg", "membar.gl; ld.global.cg.u32 %r4, [ADDRESS];"},
+    {"membar and weak", "membar.gl; ld.global.u32 %r4, [ADDRESS];"},
+    {"fence and generic", "fence.acq_rel.gpu; ld.u32 %r4, [ADDRESS];"},
+    {"fence and a vector", "fence.sc.gpu; ld.global.v2.u32 {%r4, %r7}, [ADDRESS];"},
+    {"nothing added", "atom.global.add.u32 %r4, [ADDRESS], 0;"},
+    {"nothing exchanged", "atom.global.cas.b32 %r4, [ADDRESS], 0xffffffff, 0;"},
+};
 
-int main() {
-  setenv("VERDIGRIS_WORKERS", "8", 1);  // as many as blocks that have to run at once, whatever the machine has
-  CUdevice device;
-  CUcontext context;
-  CUmodule module;
+std::string with(std::string text, const std::string& name, const std::string& value) {
+  for (size_t at; (at = text.find(name)) != std::string::npos;) text.replace(at, name.size(), value);
+  return text;
+}
+
+// Block 0 waits for the flags of all others, and they for block 0's. `wait`: goes back to LABEL while the flag at
+// ADDRESS is not %r1.
+std::string kernel(const char* name, const std::string& wait) {
+  const std::string text =
+      ".visible .entry NAME(.param .u64 flags, .param .u32 round) {\n"
+      ".reg .b32 %r<9>; .reg .b64 %a<9>; .reg .pred %p<6>; .shared .align 4 .b32 told;\n"
+      "ld.param.u64 %a1, [flags]; ld.param.u32 %r1, [round]; mov.u32 %r2, %ctaid.x; mov.u32 %r3, %nctaid.x;\n"
+      "mov.u32 %r6, %tid.x; setp.ne.u32 %p4, %r6, 0;\n"
+      "setp.eq.u32 %p1, %r2, 0; @%p1 bra FIRST;\n"
+      "mul.wide.u32 %a2, %r2, 64; add.u64 %a2, %a1, %a2; st.global.u32 [%a2], %r1; membar.gl;\n" +
+      with(with(wait, "LABEL", "TOLD"), "ADDRESS", "%a1") +
+      "ret;\nFIRST: mov.u32 %r5, 1;\nNEXT: mul.wide.u32 %a3, %r5, 64; add.u64 %a3, %a1, %a3;\n" +
+      with(with(wait, "LABEL", "ARRIVED"), "ADDRESS", "%a3") +
+      "add.u32 %r5, %r5, 1; setp.lt.u32 %p3, %r5, %r3; @%p3 bra NEXT; membar.gl; st.global.u32 [%a1], %r1; ret; }\n";
+  return with(text, "NAME", name);
+}
+
+std::string alone(const Form& form) {
+  return std::string("LABEL: ") + form.read + " setp.ne.u32 %p2, %r4, %r1; @%p2 bra LABEL;\n";
+}
+
+// One thread reads, and tells its block what it saw.
+std::string oneForAll(const Form& form) {
+  return std::string("LABEL: bar.sync 0; @%p4 bra LABEL_MEET;\n") + form.read +
+         " st.shared.u32 [told], %r4;\nLABEL_MEET: bar.sync 0; ld.shared.u32 %r4, [told];\n"
+         "setp.ne.u32 %p2, %r4, %r1; @%p2 bra LABEL;\n";
+}
+
+// The place is one of several that each round looks at: all flags from the first on, in a loop inside of the loop.
+std::string overAll(const Form& form) {
+  return std::string("LABEL: mov.u64 %a4, ADDRESS; mov.u32 %r8, 0;\nLABEL_EACH:\n") +
+         with(form.read, "ADDRESS", "%a4") +
+         " setp.ne.u32 %p5, %r4, %r1; @%p5 add.u32 %r8, %r8, 1; add.u64 %a4, %a4, 64; add.u64 %a5, ADDRESS, 64;\n"
+         "setp.lt.u64 %p5, %a4, %a5; @%p5 bra LABEL_EACH; setp.ne.u32 %p2, %r8, 0; @%p2 bra LABEL;\n";
+}
+
+// Thread 0 waits in memory of SPACE for the last thread of its block, which comes later.
+std::string within(const char* name, const std::string& read) {
+  const std::string text =
+      ".visible .entry NAME(.param .u64 flags, .param .u32 round) {\n"
+      ".reg .b32 %r<9>; .reg .b64 %a<9>; .reg .pred %p<6>; .shared .align 8 .b32 told[2];\n"
+      "ld.param.u64 %a1, [flags]; ld.param.u32 %r1, [round]; mov.u32 %r2, %ctaid.x; mul.wide.u32 %a2, %r2, 64;\n"
+      "add.u64 %a2, %a1, %a2; mov.u32 %r3, %ntid.x; sub.u32 %r3, %r3, 1; mov.u32 %r6, %tid.x;\n"
+      "setp.eq.u32 %p1, %r6, 0; setp.eq.u32 %p2, %r6, %r3; @%p1 st.volatile.shared.u32 [told], -1; bar.sync 0;\n"
+      "@%p1 bra WAIT; @!%p2 ret; st.volatile.shared.u32 [told], %r1; ret;\n"
+      "WAIT: " +
+      with(read, "ADDRESS", "told") + " setp.ne.u32 %p3, %r4, %r1; @%p3 bra WAIT; st.global.u32 [%a2], %r4; ret; }\n";
+  return with(text, "NAME", name);
+}
+
+// An H100 does not end where lanes of one warp wait for each other with weak loads.
+constexpr Form kInBlock[] = {
+    {"volatile_shared", "ld.volatile.shared.u32 %r4, [ADDRESS];"},
+    {"membar_shared", "membar.cta; ld.shared.u32 %r4, [ADDRESS];", false},
+    {"fence_shared", "fence.acq_rel.cta; ld.shared.u32 %r4, [ADDRESS];", false},
+    {"fence_vector", "membar.cta; ld.shared.v2.u32 {%r4, %r7}, [ADDRESS];", false},
+    {"atomic_shared", "atom.shared.or.b32 %r4, [ADDRESS], 0;"},
+};
+
+void meet(CUmodule module, const char* name, unsigned threads, CUdeviceptr flags) {
   CUfunction meet;
-  CUdeviceptr flags;
-  CHECK(cuInit(0));
-  CHECK(cuDeviceGet(&device, 0));
-  CHECK(cuDevicePrimaryCtxRetain(&context, device));
-  CHECK(cuCtxSetCurrent(context));
-  CHECK(cuModuleLoadData(&module, kPtx));
-  CHECK(cuModuleGetFunction(&meet, module, "meet"));
-  CHECK(cuMemAlloc(&flags, kBlocks * kFlagBytes));
+  CHECK(cuModuleGetFunction(&meet, module, name));
   CHECK(cuMemsetD32(flags, 0, kBlocks * kFlagBytes / 4));
   for (unsigned launch = 0; launch < kShortLaunches + kRounds; ++launch) {
     unsigned round = launch < kShortLaunches ? 0 : launch - kShortLaunches + 1;
     void* arguments[] = {&flags, &round};
-    CHECK(cuLaunchKernel(meet, kBlocks, 1, 1, 1, 1, 1, 0, 0, arguments, 0));
+    CHECK(cuLaunchKernel(meet, kBlocks, 1, 1, threads, 1, 1, 0, 0, arguments, 0));
     CHECK(cuCtxSynchronize());
   }
   unsigned seen[kBlocks * kFlagBytes / 4];
   CHECK(cuMemcpyDtoH(seen, flags, sizeof seen));
   for (unsigned block = 0; block < kBlocks; ++block) EXPECT(seen[block * kFlagBytes / 4] == kRounds);
+}
+
+}  // namespace
+
+int main() {
+  CUdevice device;
+  CUcontext context;
+  CUdeviceptr flags;
+  CHECK(cuInit(0));
+  CHECK(cuDeviceGet(&device, 0));
+  CHECK(cuDevicePrimaryCtxRetain(&context, device));
+  CHECK(cuCtxSetCurrent(context));
+  CHECK(cuMemAlloc(&flags, kBlocks * kFlagBytes));
+  for (const Form& form : kForms) {
+    std::printf("%s\n", form.name);
+    std::fflush(stdout);  // the last one is what hung
+    const std::string ptx = ".version 8.0\n.target sm_70\n.address_size 64\n" + kernel("alone", alone(form)) +
+                            kernel("one_for_all", oneForAll(form)) + kernel("over_all", overAll(form));
+    CUmodule module;
+    CHECK(cuModuleLoadData(&module, ptx.c_str()));
+    meet(module, "alone", 1, flags);
+    meet(module, "one_for_all", 64, flags);
+    meet(module, "over_all", 1, flags);
+    CHECK(cuModuleUnload(module));
+  }
+  std::string ptx = ".version 8.0\n.target sm_70\n.address_size 64\n";
+  for (const Form& form : kInBlock) ptx += within(form.name, form.read);
+  CUmodule module;
+  CHECK(cuModuleLoadData(&module, ptx.c_str()));
+  for (const Form& form : kInBlock)
+    for (unsigned threads : {2u, 32u, 64u, 256u}) {
+      if (threads <= 32 && !form.amongLanes) continue;
+      std::printf("%s in a block of %u\n", form.name, threads);
+      std::fflush(stdout);
+      meet(module, form.name, threads, flags);
+    }
+  CHECK(cuModuleUnload(module));
+  CHECK(cuMemFree(flags));
   CHECK(cuDevicePrimaryCtxRelease(device));
   return passed();
 }

@@ -10,7 +10,7 @@
 
 namespace vg::ptx {
 
-inline constexpr uint32_t kEngineVersion = 10;  // of this interface and of the blobs
+inline constexpr uint32_t kEngineVersion = 11;  // of this interface and of the blobs
 
 struct EngineText {
   const char* text;

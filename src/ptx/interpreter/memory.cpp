@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ptx/facts/polls.h"
 #include "ptx/interpreter/interpreter_impl.h"
 #include "ptx/interpreter/windows.h"
 #include "ptx/operations/store_order.h"
@@ -303,7 +304,10 @@ void copyAsync(Warp& w, const Step& s, uint32_t mask) {
 }
 
 void nothing(Warp&, const Step&, uint32_t) {}
-void fence(Warp&, const Step&, uint32_t) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+void fence(Warp& w, const Step& s, uint32_t) {
+  w.polled |= s.polls;
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
 
 void pack(Warp& w, const Step& s, uint32_t mask) {
   const uint32_t bits = bitsOf(s.i->type()) / static_cast<uint32_t>(s.vectorSources.size());
@@ -392,8 +396,7 @@ void selectMemory(const Instruction& i, Step& s) {
     case Op::Ldu:
       if (bits < 8 || bits > 64) return;
       s.number = static_cast<uint8_t>(bits / 8);
-      s.polls =
-          i.has(Mod::Volatile) || i.has(Mod::Relaxed) || i.has(Mod::Acquire) || i.has(Mod::Cv) || i.has(Mod::Mmio);
+      s.polls = readsStrongly(i) || readsPastFirstCache(i);
       s.execute = load;
       return;
     case Op::St:
@@ -419,6 +422,7 @@ void selectMemory(const Instruction& i, Step& s) {
       return;
     case Op::Membar:
     case Op::Fence:
+      s.polls = fencesThreads(i);  // what loads in its loop see may be what it waits for
       s.execute = fence;
       return;
     case Op::Createpolicy:

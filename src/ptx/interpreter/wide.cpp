@@ -1,6 +1,7 @@
 // 128-bit values: two register slots, low half first.
 #include "base/sync/mutex.h"
 #include "ptx/facts/cancelled_cluster.h"
+#include "ptx/facts/polls.h"
 #include "ptx/interpreter/interpreter_impl.h"
 #include "ptx/text/op.h"
 
@@ -116,7 +117,7 @@ void selectWide(const Instruction& i, Step& s) {
   switch (i.op) {
     case Op::Ld:
       if (!vectors) s.execute = load;
-      s.polls = i.has(Mod::Volatile) || i.has(Mod::Relaxed) || i.has(Mod::Acquire);
+      s.polls = readsStrongly(i) || readsPastFirstCache(i);
       break;
     case Op::St:
       if (!vectors) s.execute = store;

@@ -21,6 +21,7 @@ struct Account {
   char kernel[256];
   double seconds;
   uint64_t done, blocks;
+  bool inOrder;  // later blocks begin when earlier ones have ended
 };
 
 bool onlyWaits(const RunningLaunch& launch) {
@@ -62,14 +63,19 @@ void tellLong(uint64_t waited) noexcept {
       account.seconds = static_cast<double>(now - entry->since_) * 1e-9;
       account.done = launch.blocksDone.load(std::memory_order_relaxed);
       account.blocks = launch.blocks;
+      account.inOrder = !launch.code->traits.polls;
     }
   }
   for (size_t i = 0; i < count; ++i)
     VG_LOG(Warn,
            "kernel %s has run for %.1f s and goes on: %llu of %llu blocks have ended (VERDIGRIS_LAUNCH_TIMEOUT ends "
-           "kernels that never do)",
+           "kernels that never do%s)",
            accounts[i].kernel, accounts[i].seconds, static_cast<unsigned long long>(accounts[i].done),
-           static_cast<unsigned long long>(accounts[i].blocks));
+           static_cast<unsigned long long>(accounts[i].blocks),
+           accounts[i].inOrder && accounts[i].done < accounts[i].blocks
+               ? "; blocks that wait for later ones need volatile loads, atomics or fences in the loop that waits, or "
+                 "more VERDIGRIS_WORKERS"
+               : "");
 }
 
 }  // namespace vg::backend::cpu::running

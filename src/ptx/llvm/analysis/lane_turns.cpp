@@ -84,7 +84,7 @@ class TurnTaker {
   bool readsShared(const Loop& loop) const {
     return std::ranges::any_of(loop.blocks, [&](BlockId b) {
       return std::ranges::any_of(program_.blocks[b].instructions,
-                                 [&](uint32_t n) { return readsSharedState(*program_.instructions[n].ast); });
+                                 [&](uint32_t n) { return mayPoll(*program_.instructions[n].ast, loop); });
     });
   }
 

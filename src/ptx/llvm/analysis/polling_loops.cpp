@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/walk.h"
+#include "ptx/facts/polls.h"
 #include "ptx/llvm/analysis/columns.h"
 #include "ptx/llvm/analysis/lane_turns.h"
 #include "ptx/llvm/analysis/lone_lane.h"
@@ -25,14 +26,18 @@ class PollFinder {
         meetInGroups_(meetInGroups(program)) {}
 
   void run() {
-    const std::vector<bool> reading = blocksThatRead();
+    const std::vector<Memory> memory = memoryOfBlocks();
     for (LoopId l = 0; l < program_.loops.size(); ++l) {
       Loop& loop = program_.loops[l];
       if (holdsLanes(loop)) {
         loop.polls = loop.takesTurns = true;
         continue;
       }
-      if (std::ranges::none_of(loop.blocks, [&](BlockId b) { return reading[b]; })) continue;  // nothing to wait for
+      const auto any = [&](bool Memory::*what) {
+        return std::ranges::any_of(loop.blocks, [&](BlockId b) { return memory[b].*what; });
+      };
+      loop.fenced = any(&Memory::fences);
+      if (!any(&Memory::reads) && !(loop.fenced && any(&Memory::readsWeakly))) continue;  // nothing to wait for
       for (BlockId b : loop.blocks) {
         const Block& block = program_.blocks[b];
         bool leaves = false;
@@ -67,24 +72,33 @@ class PollFinder {
     const Instruction* place = nullptr;  // the load or atomic that polls memory which stores and atomics signal
   };
 
-  std::vector<bool> blocksThatRead() const {
-    std::vector<bool> reading(program_.blocks.size(), false);
+  struct Memory {
+    bool reads = false, readsWeakly = false, fences = false;
+  };
+
+  std::vector<Memory> memoryOfBlocks() const {
+    std::vector<Memory> memory(program_.blocks.size());
     for (BlockId b = 0; b < program_.blocks.size(); ++b)
-      reading[b] = std::ranges::any_of(program_.blocks[b].instructions,
-                                       [&](uint32_t n) { return readsSharedState(*program_.instructions[n].ast); });
-    return reading;
+      for (uint32_t n : program_.blocks[b].instructions) {
+        const ptx::Instruction& i = *program_.instructions[n].ast;
+        memory[b].reads |= readsSharedState(i) || readsPastFirstCache(i);
+        memory[b].readsWeakly |= readsWeakly(i);
+        memory[b].fences |= fencesThreads(i);
+      }
+    return memory;
   }
 
   // Whether a condition depends on memory that the loop itself does not advance.
   Found waitOf(ValueId condition, LoopId loop) const {
     Found found;
     std::vector<const Instruction*> reads;  // one walk at a time
-    bool fromStack = false;
+    bool fromStack = false, fromShared = false;
     forEachSource(condition, loop, true, [&](const Value& v, ValueId) {
       if (v.kind != Value::Result || !program_.inLoop(v.block, loop)) return;
       const Instruction& i = program_.instructions[v.instruction];
-      if (asksOthers(i)) reads.push_back(&i);
+      if (asksOthers(i, loop)) reads.push_back(&i);
       fromStack |= mayBeOnStack(i, Op::Ld);
+      fromShared |= i.ast->op == Op::Ld && i.ast->space == Space::Shared;
     });
     for (const Instruction* read : reads) {
       const Wait wait = waitAt(*read, loop);
@@ -96,6 +110,7 @@ class PollFinder {
       found.kept = found.place != nullptr;
       if (found.kept) found.wait = Wait::Poll;
     }
+    if (found.wait == Wait::None && fromShared && oneAsksForAll(loop)) found.wait = Wait::Poll;
     if (found.wait == Wait::Poll && found.place && found.place->ast->op != Op::Mbarrier &&
         (found.place->ast->op != Op::Ld || together(*found.place)))
       found.parts = comparesByLane(condition, loop);
@@ -103,7 +118,31 @@ class PollFinder {
   }
 
   // Whether an instruction asks what others have written. Where lanes are held they ask, too, but their loop is known.
-  static bool asksOthers(const Instruction& i) { return readsSharedState(*i.ast) && !isHold(*i.ast); }
+  // A search goes past the first cache as well, from place to place; who waits comes back to the same ones.
+  bool asksOthers(const Instruction& i, LoopId loop) const {
+    if (!mayPoll(*i.ast, program_.loops[loop])) return false;
+    return readsStrongly(*i.ast) || program_.loops[loop].fenced || !advances(i.sources[0], loop);
+  }
+
+  // Whether one thread of the block asks others in a loop and tells the rest by shared memory. Those that wait look
+  // only: who takes work from a counter so does not wait.
+  bool oneAsksForAll(LoopId loop) const {
+    bool asks = false, tells = false, meets = false;
+    for (BlockId b : program_.loops[loop].blocks)
+      for (uint32_t n : program_.blocks[b].instructions) {
+        const Instruction& i = program_.instructions[n];
+        asks |= i.ast->space != Space::Shared && looks(i) && asksOthers(i, loop);
+        tells |= i.ast->op == Op::St && i.ast->space == Space::Shared;
+        meets |= isBarrierOfBlock(i);
+      }
+    return asks && tells && meets;
+  }
+
+  // Whether a read leaves memory as it is, or takes what is there only when it is free.
+  bool looks(const Instruction& i) const {
+    if (i.ast->op == Op::Ld || i.ast->has(Mod::Cas) || i.ast->has(Mod::Exch)) return true;
+    return i.ast->op == Op::Atom && i.sources.size() > 1 && knownBits(program_, i.sources[1]) == 0;
+  }
 
   // Code that is not optimized keeps its variables on the lane's stack.
   bool mayBeOnStack(const Instruction& i, Op op) const {
@@ -117,7 +156,7 @@ class PollFinder {
     for (BlockId b : program_.loops[loop].blocks)
       for (uint32_t n : program_.blocks[b].instructions) {
         const Instruction& i = program_.instructions[n];
-        if (asksOthers(i)) read = &i;
+        if (asksOthers(i, loop)) read = &i;
         keeps |= mayBeOnStack(i, Op::St);
       }
     return keeps ? read : nullptr;
@@ -160,6 +199,7 @@ class PollFinder {
       if (!throughReads && readsSharedState(*i.ast)) continue;
       for (ValueId s : i.sources) work.push_back(s);
       for (ValueId s : i.old) work.push_back(s);
+      if (throughReads) work.push_back(i.guard);  // kNone: always done
     }
   }
 
@@ -182,13 +222,25 @@ class PollFinder {
       }
   }
 
+  // Whether a value is another one in each round because the loop carries it on.
+  bool advances(ValueId value, LoopId loop) const {
+    bool on = false;
+    forEachSource(value, loop, false, [&](const Value& v, ValueId) {
+      on |= v.kind == Value::Phi && v.block == program_.loops[loop].header;
+    });
+    return on;
+  }
+
   // Whether a value may be another one in each round.
   bool changesInside(ValueId value, LoopId loop) const {
     bool changes = false;
     forEachSource(value, loop, true, [&](const Value& v, ValueId) {
       if (v.block == kNone || !program_.inLoop(v.block, loop)) return;
-      changes |= v.kind == Value::Phi || program_.instructions[v.instruction].ast->op == Op::Ld ||
-                 readsSharedState(*program_.instructions[v.instruction].ast);
+      if (v.kind == Value::Phi)
+        changes |= v.block == program_.loops[loop].header;  // of a loop inside: the same places in each round
+      else
+        changes |= program_.instructions[v.instruction].ast->op == Op::Ld ||
+                   readsSharedState(*program_.instructions[v.instruction].ast);
     });
     return changes;
   }

@@ -2,6 +2,7 @@
 
 #include "ptx/abi/system_calls.h"
 #include "ptx/facts/async_form.h"
+#include "ptx/facts/polls.h"
 #include "ptx/llvm/ir/call_graph.h"
 #include "ptx/text/op.h"
 #include "ptx/text/opcodes.h"
@@ -74,11 +75,13 @@ bool isSyscall(std::string_view name) { return systemCallNamed(name) != SystemCa
 bool isCallApart(const Instruction& i) { return i.ast->op == Op::Call && !callOperands(*i.function, *i.ast).byName(); }
 
 bool readsSharedState(const ptx::Instruction& i) {
-  if (i.op == Op::Atom) return true;
   if (isHold(i)) return i.has(Mod::Red);
-  if (i.op == Op::Mbarrier) return i.has(Mod::TestWait) || i.has(Mod::TryWait);
-  return i.op == Op::Ld &&
-         (i.has(Mod::Volatile) || i.has(Mod::Relaxed) || i.has(Mod::Acquire) || i.has(Mod::Mmio) || i.has(Mod::Cv));
+  return readsStrongly(i);
+}
+
+bool mayPoll(const ptx::Instruction& i, const Loop& loop) {
+  if (isHold(i)) return false;
+  return readsStrongly(i) || readsPastFirstCache(i) || (loop.fenced && readsWeakly(i));
 }
 
 bool isBarrierOfBlock(const Instruction& i) { return isBlockBarrier(*i.ast) && i.block != kNone; }

@@ -23,6 +23,8 @@ bool isSyscall(std::string_view name);
 bool isCallApart(const Instruction& i);
 // Reads memory that others may write meanwhile: volatile, relaxed, acquire, and atomics.
 bool readsSharedState(const ptx::Instruction& i);
+// Whether an instruction of the loop may wait there for what others write (facts/polls.h).
+bool mayPoll(const ptx::Instruction& i, const Loop& loop);
 bool isVolatileAccess(const ptx::Instruction& i);
 // Bytes a lane that ld, st, atom and red access.
 uint32_t accessBytes(const ptx::Instruction& i);
