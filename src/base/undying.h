@@ -14,23 +14,27 @@
 
 namespace vg {
 
-// Of a type whose constructor neither takes memory nor throws. `Tag` tells variables of one type apart.
-template <class T, class Tag>
-T& undying() noexcept {
-  static_assert(std::is_nothrow_default_constructible_v<T>);
-  alignas(T) static std::byte memory[sizeof(T)];
-  static T* const instance = new (memory) T;
-  return *instance;
-}
-
 // What `make()` returns, made by the first caller. What it throws comes out, and the next caller tries again. Each
 // lambda has a variable of its own.
 template <class T, class Make>
 T& undyingFrom(Make make) {
   static_assert(std::is_class_v<Make>);
   alignas(T) static std::byte memory[sizeof(T)];
-  static T* const instance = new (memory) T(make());
-  return *instance;
+  static constinit Mutex mutex;
+  static constinit std::atomic<T*> made{nullptr};
+  if (T* const known = made.load(std::memory_order_acquire)) return *known;
+  const MutexLock lock(mutex);
+  if (T* const known = made.load(std::memory_order_relaxed)) return *known;
+  T* const kept = new (memory) T(make());
+  made.store(kept, std::memory_order_release);
+  return *kept;
+}
+
+// Of a type whose constructor neither takes memory nor throws. `Tag` tells variables of one type apart.
+template <class T, class Tag>
+T& undying() noexcept {
+  static_assert(std::is_nothrow_default_constructible_v<T>);
+  return undyingFrom<T>([]() noexcept { return T(); });
 }
 
 // The same where making may fail: an error is returned and not kept.

@@ -2,6 +2,7 @@
 
 #include <cuda.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -149,6 +150,9 @@ struct Words {
     host = static_cast<volatile uint32_t*>(memory);
     CHECK(cuMemHostGetDevicePointer(&device, memory, 0));
   }
+  // Beside a kernel that may use the same word.
+  uint32_t read(size_t index) const { return __atomic_load_n(&host[index], __ATOMIC_RELAXED); }
+  void write(size_t index, uint32_t value) const { __atomic_store_n(&host[index], value, __ATOMIC_RELAXED); }
   CUdeviceptr at(size_t index) const { return device + 4 * index; }
 };
 
@@ -288,7 +292,7 @@ void kernelThatWaitsForTheHost(Device& device) {
 }
 
 void hostFunctions(Device& device) {
-  static uint32_t order;
+  static std::atomic<uint32_t> order;
   order = 0;
   for (int s = 0; s < 2; ++s)
     for (int i = 0; i < 3; ++i)
@@ -303,11 +307,11 @@ void hostFunctions(Device& device) {
 // The host asks memory for what the kernel writes, and makes no call.
 void hostThatAsksMemory(Device& device) {
   const Words words(2);
-  words.host[0] = 5;
+  words.write(0, 5);
   launch(device.function("await"), 1, 1, device.streams[0], words.at(0), 5u, words.at(1), 6u);
-  while (words.host[1] != 6) {
+  while (words.read(1) != 6) {
   }
-  tell("right:memory", words.host[1]);
+  tell("right:memory", words.read(1));
 }
 
 // The same after questions to the stream: the kernel has been given time, and stands aside.
@@ -317,8 +321,8 @@ void hostThatAsksMemoryInTheEnd(Device& device) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(1500);
   while (std::chrono::steady_clock::now() < end)
     if (cuStreamQuery(device.streams[0]) != CUDA_ERROR_NOT_READY) tell("too early", 0);
-  words.host[0] = 5;
-  while (words.host[1] != 6) {
+  words.write(0, 5);
+  while (words.read(1) != 6) {
   }
   tell("right:later", words.host[1]);
 }

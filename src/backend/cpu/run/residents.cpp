@@ -18,6 +18,7 @@
 #include "base/memory/shortage.h"
 #include "base/settings.h"
 #include "base/sync/spin.h"
+#include "base/undying.h"
 #include "check/check.h"
 
 namespace vg::backend::cpu {
@@ -57,8 +58,7 @@ uint64_t readStuckAfter() {
 }  // namespace
 
 uint64_t stuckAfter() {
-  static const uint64_t value = readStuckAfter();
-  return value;
+  return undyingFrom<uint64_t>([] { return readStuckAfter(); });
 }
 
 void Patience::wait() {
