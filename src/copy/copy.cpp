@@ -1,12 +1,11 @@
 #include "copy/copy.h"
 
-#include <cpuid.h>
-
 #include <algorithm>
 #include <atomic>
 
 #include "base/log.h"
 #include "base/system/os.h"
+#include "base/system/processor.h"
 #include "copy/engines.h"
 #include "copy/guard.h"
 #include "copy/protected.h"
@@ -26,18 +25,14 @@ struct Limits {
   size_t streamFill;  // from here too little of a fill stays in the last cache to be worth it
 };
 
-bool hasFastRepMove() {
-  unsigned a, b, c, d;
-  return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & (1u << 9));  // enhanced rep movsb/stosb
-}
-
 // A large last cache belongs to many cores, and a virtual machine is told of all of it: no core has more than this.
 constexpr size_t kCacheOfCore = size_t{16} << 20;
 
 Limits measureLimits() {
   const size_t all = os::lastCacheBytes(), cache = std::min(all, os::usableCores() * kCacheOfCore);
-  return {hasFastRepMove() ? size_t{2} << 10 : SIZE_MAX, cache * 3 / 8, all,
-          hasFastRepMove() && __builtin_cpu_is("intel") ? size_t{32} << 20 : SIZE_MAX, cache * 3};
+  const bool fastRepMove = processor::has(processor::kFastRepMove);
+  return {fastRepMove ? size_t{2} << 10 : SIZE_MAX, cache * 3 / 8, all,
+          fastRepMove && processor::isIntel() ? size_t{32} << 20 : SIZE_MAX, cache * 3};
 }
 
 const Limits& limits() {

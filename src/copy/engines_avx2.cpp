@@ -1,5 +1,6 @@
 #include <immintrin.h>
 
+#include "base/system/processor.h"
 #include "copy/engines.h"
 
 namespace {
@@ -21,7 +22,7 @@ struct Isa {
 namespace vg::copy {
 
 extern const Engines kAvx2Engines = {
-    "avx2",    [] { return __builtin_cpu_supports("avx2") != 0; }, move, stream, streamKeptSource, moveShortRows, fill,
+    "avx2",    [] { return processor::has(processor::kAvx2); }, move, stream, streamKeptSource, moveShortRows, fill,
     streamFill};
 
 }  // namespace vg::copy

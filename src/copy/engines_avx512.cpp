@@ -1,5 +1,6 @@
 #include <immintrin.h>
 
+#include "base/system/processor.h"
 #include "copy/engines.h"
 
 namespace {
@@ -20,13 +21,8 @@ struct Isa {
 
 namespace vg::copy {
 
-extern const Engines kAvx512Engines = {"avx512",
-                                       [] { return __builtin_cpu_supports("avx512f") != 0; },
-                                       move,
-                                       stream,
-                                       streamKeptSource,
-                                       moveShortRows,
-                                       fill,
-                                       streamFill};
+extern const Engines kAvx512Engines = {
+    "avx512",  [] { return processor::has(processor::kAvx512F); }, move, stream, streamKeptSource, moveShortRows, fill,
+    streamFill};
 
 }  // namespace vg::copy

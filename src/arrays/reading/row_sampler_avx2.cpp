@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/system/processor.h"
+
 namespace {
 
 struct Isa {
@@ -39,6 +41,6 @@ struct Isa {
 namespace vg::arrays {
 
 extern const RowSampler kAvx2RowSampler = {
-    "avx2", [] { return __builtin_cpu_supports("avx2") != 0; }, sample, fetch, gather, toHalves};
+    "avx2", [] { return processor::has(processor::kAvx2); }, sample, fetch, gather, toHalves};
 
 }  // namespace vg::arrays

@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/system/processor.h"
+
 namespace {
 
 struct Isa {
@@ -37,7 +39,7 @@ struct Isa {
 namespace vg::arrays {
 
 extern const RowSampler kAvx512RowSampler = {
-    "avx512", [] { return __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512bw") != 0; },
+    "avx512", [] { return processor::has(processor::kAvx512Dq) && processor::has(processor::kAvx512Bw); },
     sample,   fetch,
     gather,   toHalves};
 

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <sstream>
+
+#include "base/system/small_file.h"
 
 namespace vg::memory_limit {
 namespace {
@@ -16,30 +16,29 @@ constexpr uint64_t kNone = UINT64_MAX, kUnknown = uint64_t{1} << 30;
 
 // "max" and what is not there are no limit.
 uint64_t numberIn(const std::string& path) {
-  uint64_t value = 0;
-  std::ifstream file(path);
-  return file >> value && value ? value : kNone;
+  const uint64_t value = std::strtoull(contentOf(path).c_str(), nullptr, 10);
+  return value ? value : kNone;
 }
 
-// Of the group and of those above it. In a container the path may be one that is not to be seen there: then what is
-// mounted is the container's own group.
+// Of the group and of those above it, but for what is mounted itself.
 uint64_t leastUpwards(const std::string& mount, std::string group, const char* file) {
-  uint64_t least = numberIn(mount + file);
+  uint64_t least = kNone;
   for (; group.size() > 1; group.resize(group.rfind('/'))) least = std::min(least, numberIn(mount + group + file));
   return least;
 }
 
-bool names(const std::string& controllers, const std::string& wanted) {
-  std::istringstream list(controllers);
-  for (std::string one; std::getline(list, one, ',');)
-    if (one == wanted) return true;
-  return false;
+// What is before the next separator, which both are taken from the text.
+std::string_view next(std::string_view& text, char separator) {
+  const size_t end = std::min(text.find(separator), text.size());
+  const std::string_view part = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return part;
 }
 
-std::string contentOf(const char* path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
+bool names(std::string_view controllers, std::string_view wanted) {
+  while (!controllers.empty())
+    if (next(controllers, ',') == wanted) return true;
+  return false;
 }
 
 // The library's own code and stacks, and those of the program, need some of it.
@@ -51,19 +50,22 @@ uint64_t ofAddressSpace() {
 
 }  // namespace
 
-uint64_t ofCgroups(const std::string& membership, const std::string& root) {
+// In a container the paths may be ones that are not to be seen there: then what is mounted is the container's own
+// group.
+uint64_t ofCgroups(std::string_view membership, const std::string& root) {
   constexpr const char *kSecond = "/memory.max", *kFirst = "/memory.limit_in_bytes";
-  uint64_t least = std::min(numberIn(root + kSecond), numberIn(root + "/memory" + kFirst));
-  std::istringstream lines(membership);
-  for (std::string line; std::getline(lines, line);) {  // "0::/a/b", or "4:cpu,memory:/a/b"
-    const size_t first = line.find(':'), second = line.find(':', first + 1);
-    if (first == std::string::npos || second == std::string::npos) continue;
-    const std::string controllers = line.substr(first + 1, second - first - 1), group = line.substr(second + 1);
+  const std::string first = root + "/memory", unified = root + "/unified";
+  uint64_t least = std::min({numberIn(root + kSecond), numberIn(unified + kSecond), numberIn(first + kFirst)});
+  while (!membership.empty()) {  // "0::/a/b", or "4:cpu,memory:/a/b"
+    std::string_view line = next(membership, '\n');
+    next(line, ':');
+    const std::string_view controllers = next(line, ':');
+    if (line.empty()) continue;
+    const std::string group(line);
     if (controllers.empty())
-      for (const std::string& mount : {root, root + "/unified"})
-        least = std::min(least, leastUpwards(mount, group, kSecond));
+      least = std::min({least, leastUpwards(root, group, kSecond), leastUpwards(unified, group, kSecond)});
     else if (names(controllers, "memory"))
-      least = std::min(least, leastUpwards(root + "/memory", group, kFirst));
+      least = std::min(least, leastUpwards(first, group, kFirst));
   }
   return least;
 }

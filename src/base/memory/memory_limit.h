@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace vg::memory_limit {
 
@@ -12,6 +13,6 @@ uint64_t bytes();
 uint64_t ofMachine();
 // The least limit of a process's own group and the groups above it, in either version of cgroups; UINT64_MAX: none.
 // `membership`: the content of its /proc/PID/cgroup; `root`: where cgroups are mounted.
-uint64_t ofCgroups(const std::string& membership, const std::string& root);
+uint64_t ofCgroups(std::string_view membership, const std::string& root);
 
 }  // namespace vg::memory_limit

@@ -15,6 +15,7 @@
 
 #include "base/memory/own_memory.h"
 #include "base/memory/shortage.h"
+#include "base/system/small_file.h"
 
 namespace vg::os {
 namespace {
@@ -22,11 +23,9 @@ namespace {
 constexpr uint32_t kNoLimit = UINT32_MAX;
 
 std::string firstLine(const std::string& path) {
-  std::unique_ptr<FILE, int (*)(FILE*)> file(fopen(path.c_str(), "re"), fclose);
-  char line[512] = "";
-  if (!file || !fgets(line, sizeof line, file.get())) return "";
-  line[strcspn(line, "\n")] = 0;
-  return line;
+  std::string content = contentOf(path);
+  content.resize(std::min(content.find('\n'), content.size()));
+  return content;
 }
 
 uint32_t coresOf(double quota, double period) {

@@ -1,8 +1,8 @@
 // Products by vectors of eight. Operands are spread to plain rows: A by rows of k, B by rows of columns, so that an
 // element of A times a row of B is one step for eight accumulators. The order of sums is that of the plain loops.
-#include <cpuid.h>
 #include <immintrin.h>
 
+#include "base/system/processor.h"
 #include "ptx/operations/matrix.h"
 
 namespace vg::ptx {
@@ -433,15 +433,9 @@ void multiply(const MatrixForm& form, const std::byte* operands, std::byte* resu
     multiplyFloats(form, from, results);
 }
 
-// Clang before 15 has no name for it in __builtin_cpu_supports.
-bool hasHalfConversions() {
-  unsigned a, b, c, d;
-  return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
-}
-
 bool isSupported() {
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && hasHalfConversions() &&
-         __builtin_cpu_supports("popcnt");
+  using namespace processor;
+  return has(kAvx2) && has(kFma) && has(kF16c) && has(kPopcnt);
 }
 
 }  // namespace

@@ -1,9 +1,11 @@
 #include "backend/cpu/code/host_cpu.h"
 
-#include <cpuid.h>
+#include <algorithm>
+#include <initializer_list>
 
 #include "base/log.h"
 #include "base/settings.h"
+#include "base/system/processor.h"
 #include "base/undying.h"
 
 namespace vg::backend::cpu {
@@ -11,35 +13,17 @@ namespace {
 
 enum Level { Baseline, Avx2, Avx512 };
 
-struct Registers {
-  unsigned a = 0, b = 0, c = 0, d = 0;
-};
-
-Registers cpuid(unsigned leaf, unsigned subleaf = 0) {
-  Registers r;
-  __get_cpuid_count(leaf, subleaf, &r.a, &r.b, &r.c, &r.d);
-  return r;
-}
-
-// Which register state the system saves; an instruction set without it must not be used.
-uint64_t savedState() {
-  if (!(cpuid(1).c & (1u << 27))) return 0;  // OSXSAVE
-  uint32_t low, high;
-  asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-  return (static_cast<uint64_t>(high) << 32) | low;
-}
-
-struct Feature {
+struct NamedFeature {
   const char* name;
   unsigned leaf;
   char word;  // register
-  unsigned bit;
+  uint8_t bit;
   Level level;
 };
 
 // Without AVX512-FP16: arithmetic in half precision is done in f32 here, and LLVM 19 exchanges the operands of masked
 // comparisons of halves when it takes one from memory (`vcmpltph` where `vcmpgtph` is meant).
-constexpr Feature kFeatures[] = {
+constexpr NamedFeature kFeatures[] = {
     {"sse3", 1, 'c', 0, Baseline},
     {"ssse3", 1, 'c', 9, Baseline},
     {"sse4.1", 1, 'c', 19, Baseline},
@@ -70,15 +54,14 @@ constexpr Feature kFeatures[] = {
     {"vpclmulqdq", 7, 'c', 10, Avx2},
 };
 
+bool hasAll(std::initializer_list<processor::Feature> features) {
+  return std::all_of(features.begin(), features.end(), processor::has);
+}
+
 Level levelOfMachine() {
-  constexpr uint64_t kAvxState = 0x6, kAvx512State = 0xE6;
-  const uint64_t saved = savedState();
-  const Registers one = cpuid(1), seven = cpuid(7);
-  const bool avx2 =
-      (saved & kAvxState) == kAvxState && (one.c & (1u << 28)) && (one.c & (1u << 12)) && (seven.b & (1u << 5));
-  if (!avx2) return Baseline;
-  constexpr unsigned kSkylake = (1u << 16) | (1u << 17) | (1u << 28) | (1u << 30) | (1u << 31);
-  return (saved & kAvx512State) == kAvx512State && (seven.b & kSkylake) == kSkylake ? Avx512 : Avx2;
+  using namespace processor;
+  if (!hasAll({kAvx, kFma, kAvx2})) return Baseline;
+  return hasAll({kAvx512F, kAvx512Dq, kAvx512Cd, kAvx512Bw, kAvx512Vl}) ? Avx512 : Avx2;
 }
 
 Level levelWanted(Level machine) {
@@ -90,14 +73,9 @@ Level levelWanted(Level machine) {
   return machine;
 }
 
-bool isAmd() {
-  const Registers vendor = cpuid(0);
-  return vendor.b == signature_AMD_ebx && vendor.c == signature_AMD_ecx && vendor.d == signature_AMD_edx;
-}
-
 // The name decides how instructions are scheduled; which there are is said by the features.
 const char* nameFor(Level level) {
-  const bool amd = isAmd();
+  const bool amd = processor::isAmd();
   switch (level) {
     case Baseline:
       return "x86-64-v2";
@@ -112,10 +90,9 @@ const char* nameFor(Level level) {
 HostCpu describe(Level level) {
   HostCpu cpu;
   cpu.name = nameFor(level);
-  for (const Feature& feature : kFeatures) {
-    const Registers r = cpuid(feature.leaf);
-    const unsigned word = feature.word == 'b' ? r.b : r.c;
-    const bool present = feature.level <= level && (word & (1u << feature.bit));
+  for (const NamedFeature& feature : kFeatures) {
+    const processor::Feature bit{feature.leaf, feature.word, feature.bit, processor::State::General};
+    const bool present = feature.level <= level && processor::has(bit);
     cpu.features += (present ? "+" : "-") + std::string(feature.name) + ",";
   }
   // Kernels are written in whole vectors; what this spares elsewhere would halve them.
