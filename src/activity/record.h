@@ -41,22 +41,24 @@ struct Text {
   };
 };
 
-// How an argument of a call is written as a JSON value. `raw` holds its bytes.
-using WriteArgument = void (*)(std::string& out, uint64_t raw);
+// Writes an argument of a call as a JSON value; false: it says nothing by itself. `raw` holds its bytes.
+using WriteArgument = bool (*)(unsigned index, std::string& out, uint64_t raw);
 
-// Of an entry point; lives as long as the process.
+// Of an entry point.
 struct CallDescription {
-  const char* symbol;
-  const char* names;  // "(dptr, bytesize)"
-  const WriteArgument* write;
+  const char* symbol;  // constant text, as the next
+  const char* names;   // "(dptr, bytesize)"
+  WriteArgument write;
   unsigned count;
   bool async;  // it does not wait for what it submits
 };
+// Functions rather than constants: pointers in constants are relocated in every process that loads the library.
+using DescribeCall = CallDescription (*)();
 
 struct Call {
   static constexpr unsigned kMostArguments = 12;  // those behind are not kept
 
-  const CallDescription* what;
+  DescribeCall describe;
   const char* resultName;  // constant text; null: a number without a name
   int result;
   uint32_t thread;

@@ -65,7 +65,8 @@ std::vector<Summary::Row> Summary::top(const Totals& totals, size_t most) {
 
 void Summary::take(const Record& record) {
   if (record.kind == RecordKind::Work) return take(record.work);
-  if (record.kind == RecordKind::Call) of(calls_, record.call.what->symbol).add(record.call.end - record.call.begin, 0);
+  if (record.kind == RecordKind::Call)
+    of(calls_, record.call.describe().symbol).add(record.call.end - record.call.begin, 0);
   if (record.kind == RecordKind::Memory && record.memory.ofDevice) {
     uint64_t& peak = devices_[record.memory.device].peakMemory;
     peak = std::max(peak, record.memory.inUse);

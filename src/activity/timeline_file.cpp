@@ -201,7 +201,7 @@ void TimelineFile::write(const Call& call) {
   text_ += ",\"dur\":";
   appendMicroseconds(text_, call.end - call.begin);
   text_ += ",\"cat\":\"api\",\"name\":\"";
-  text_ += call.what->symbol;
+  text_ += call.describe().symbol;
   text_ += "\",\"args\":{\"result\":";
   if (call.resultName) {
     text_ += '"';
@@ -218,17 +218,18 @@ void TimelineFile::write(const Call& call) {
 }
 
 void TimelineFile::writeArguments(const Call& call) {
-  std::string_view names(call.what->names);
+  const CallDescription what = call.describe();
+  std::string_view names(what.names);
   names = names.substr(1, names.size() - 2);  // the parentheses
-  for (unsigned i = 0; i < std::min(call.what->count, Call::kMostArguments); ++i) {
+  for (unsigned i = 0; i < std::min(what.count, Call::kMostArguments); ++i) {
     const size_t comma = std::min(names.find(','), names.size());
     const std::string_view name = names.substr(0, comma);
     names.remove_prefix(std::min(comma + 2, names.size()));
-    if (!call.what->write[i]) continue;
+    const size_t before = text_.size();
     text_ += ",\"";
     text_ += name;
     text_ += "\":";
-    call.what->write[i](text_, call.arguments[i]);
+    if (!what.write(i, text_, call.arguments[i])) text_.resize(before);
   }
 }
 

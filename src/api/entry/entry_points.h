@@ -33,12 +33,12 @@ struct EntryPoint {
   int twinSince() const { return since > 7000 ? since : 7000; }
 };
 
-// Sorted by base name, then version.
-extern const EntryPoint kEntryPoints[];
+// Those of the rows, which are sorted by base name, then version.
+EntryPoint entryPoint(size_t row);
 extern const size_t kEntryPointCount;
 
 // The symbols by number: of each row that of the entry point, and behind it that of its twin or null.
-extern const char* const kEntryNames[];
+const char* entryName(unsigned number);
 extern const unsigned kEntryNameCount;
 
 struct Coverage {

@@ -1,5 +1,4 @@
 // Derives the exported functions and the table of entry points from entry_points.inc.
-#include <iterator>
 #include <new>
 #include <stdexcept>
 #include <string_view>
@@ -98,10 +97,10 @@ CUresult call(const char* symbol, DefaultStream stream, Args... args) {
 }
 
 template <Needs kNeeds, auto kHandler, class... Args>
-[[gnu::cold, gnu::noinline]] CUresult callObserved(const activity::CallDescription& what, unsigned number,
+[[gnu::cold, gnu::noinline]] CUresult callObserved(activity::DescribeCall describe, unsigned number,
                                                    DefaultStream stream, Args... args) {
+  const activity::CallDescription what = describe();
   const char* const symbol = what.symbol;
-  const char* const names = what.names;
   const activity::InsideCall inside(what.async);
   if (backend::interleaving::on()) backend::interleaving::betweenCalls();
   const uint64_t start = api::traceClock();
@@ -113,10 +112,10 @@ template <Needs kNeeds, auto kHandler, class... Args>
   if (result != CUDA_SUCCESS) noteFailure(symbol, result);
   told.ended(result);
   if (activity::callsRecorded.load(std::memory_order_relaxed))
-    api::recordCall(what, inside.correlation(), start, result, args...);
+    api::recordCall(describe, inside.correlation(), start, result, args...);
   if (!api::traceOn.load(std::memory_order_relaxed)) return result;
   const uint64_t duration = api::traceClock() - start;
-  api::TraceLine line(symbol, names, result);
+  api::TraceLine line(symbol, what.names, result);
   (line.argument(args), ...);
   line.finish(duration);
   return result;
@@ -134,17 +133,18 @@ constexpr activity::CallDescription describe(const char* symbol, const char* nam
                                              CUresult (*)(const Call&, Args...)) {
   const bool async = std::string_view(symbol).find("Async") != std::string_view::npos ||
                      std::string_view(symbol).starts_with("cuGraphLaunch");
-  return {symbol, names, api::kWriters<Args...>, sizeof...(Args), async};
+  return {symbol, names, &api::writeArgumentOf<Args...>, sizeof...(Args), async};
 }
 
 // The one way in. With the gate open and nobody observing: no lock, no log, four well-predicted branches.
 template <Needs kNeeds, auto kHandler, class... Args>
-inline CUresult enter(const activity::CallDescription& what, unsigned number, DefaultStream stream, Args... args) {
+inline CUresult enter(const char* symbol, activity::DescribeCall describe, unsigned number, DefaultStream stream,
+                      Args... args) {
   if (startsTrace<kHandler>() || activity::callsObserved.load(std::memory_order_relaxed)) [[unlikely]]
-    return callObserved<kNeeds, kHandler>(what, number, stream, args...);
-  const CUresult result = call<kNeeds, kHandler>(what.symbol, stream, args...);
+    return callObserved<kNeeds, kHandler>(describe, number, stream, args...);
+  const CUresult result = call<kNeeds, kHandler>(symbol, stream, args...);
   if (result != CUDA_SUCCESS) [[unlikely]]
-    noteFailure(what.symbol, result);
+    noteFailure(symbol, result);
   return result;
 }
 
@@ -156,6 +156,7 @@ enum EntryNumber : unsigned {
 #define CU_LIVE(name, since, needs, twin, params, args) kNumber_##name, CU_NUMBER_OF_TWIN_##twin(name),
 #define CU_STUB CU_LIVE
 #include "api/entry/entry_points.inc"
+  kNumbers
 #undef CU_LIVE
 #undef CU_STUB
 };
@@ -166,8 +167,8 @@ enum EntryNumber : unsigned {
 #define CU_EXPORT __attribute__((visibility("default")))
 #define CU_THUNK(symbol, stream, name, needs, params, args)                                          \
   extern "C" CU_EXPORT CUresult symbol params {                                                      \
-    static constexpr auto kWhat = vg::describe(#symbol, #args, &vg::handlers::name);                 \
-    return vg::enter<vg::Needs::needs, vg::handlers::name>(kWhat, vg::kNumber_##symbol,              \
+    const auto what = [] { return vg::describe(#symbol, #args, &vg::handlers::name); };              \
+    return vg::enter<vg::Needs::needs, vg::handlers::name>(#symbol, what, vg::kNumber_##symbol,      \
                                                            vg::DefaultStream::stream CU_COMMA args); \
   }
 #define CU_TWIN_None(...)
@@ -183,36 +184,50 @@ enum EntryNumber : unsigned {
 
 namespace vg::api {
 
+// The rows are read by functions: in arrays their names and addresses would be two thousand words that the dynamic
+// linker relocates in every process, before it knows whether anyone asks.
 #define CU_TEXT(word) #word
 #define CU_NAME_OF_TWIN_None(name) nullptr
 #define CU_NAME_OF_TWIN_ptsz(name) CU_TEXT(name##_ptsz)
 #define CU_NAME_OF_TWIN_ptds(name) CU_TEXT(name##_ptds)
-#define CU_LIVE(name, since, needs, twin, params, args) #name, CU_NAME_OF_TWIN_##twin(name),
+#define CU_LIVE(name, since, needs, twin, params, args) \
+  case kNumber_##name:                                  \
+    return #name;                                       \
+  case CU_NUMBER_OF_TWIN_##twin(name):                  \
+    return CU_NAME_OF_TWIN_##twin(name);
 #define CU_STUB CU_LIVE
-const char* const kEntryNames[] = {
+const char* entryName(unsigned number) {
+  switch (number) {
 #include "api/entry/entry_points.inc"
-};
+  }
+  return nullptr;
+}
 #undef CU_LIVE
 #undef CU_STUB
-const unsigned kEntryNameCount = std::size(kEntryNames);
 
 #define CU_TWIN_POINTER_None(name) nullptr
 #define CU_TWIN_POINTER_ptsz(name) reinterpret_cast<void*>(name##_ptsz)
 #define CU_TWIN_POINTER_ptds(name) reinterpret_cast<void*>(name##_ptds)
-#define CU_LIVE(name, since, needs, twin, params, args) \
-  {#name, since, reinterpret_cast<void*>(::name), CU_TWIN_POINTER_##twin(::name), true},
-#define CU_STUB(name, since, needs, twin, params, args) \
-  {#name, since, reinterpret_cast<void*>(::name), CU_TWIN_POINTER_##twin(::name), false},
-const EntryPoint kEntryPoints[] = {
+#define CU_ROW(name, since, twin, live) \
+  case kNumber_##name / 2:              \
+    return {#name, since, reinterpret_cast<void*>(::name), CU_TWIN_POINTER_##twin(::name), live};
+#define CU_LIVE(name, since, needs, twin, params, args) CU_ROW(name, since, twin, true)
+#define CU_STUB(name, since, needs, twin, params, args) CU_ROW(name, since, twin, false)
+EntryPoint entryPoint(size_t row) {
+  switch (row) {
 #include "api/entry/entry_points.inc"
-};
+  }
+  return {};
+}
 #undef CU_LIVE
 #undef CU_STUB
-const size_t kEntryPointCount = std::size(kEntryPoints);
+
+const unsigned kEntryNameCount = kNumbers;
+const size_t kEntryPointCount = kNumbers / 2;
 
 Coverage coverage() {
   Coverage result{0, 0};
-  for (const EntryPoint& entry : kEntryPoints) ++(entry.live ? result.live : result.stubs);
+  for (size_t row = 0; row < kEntryPointCount; ++row) ++(entryPoint(row).live ? result.live : result.stubs);
   return result;
 }
 

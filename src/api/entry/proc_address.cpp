@@ -1,6 +1,7 @@
 #include "api/entry/proc_address.h"
 
 #include <algorithm>
+#include <ranges>
 
 #include "api/entry/call.h"
 #include "api/entry/entry_points.h"
@@ -9,20 +10,19 @@
 namespace vg::api {
 
 ProcAddress findProcAddress(std::string_view name, int cudaVersion, bool perThread) {
-  const EntryPoint* const end = kEntryPoints + kEntryPointCount;
-  const auto before = [](const EntryPoint& e, std::string_view wanted) { return e.name().base < wanted; };
-  const EntryPoint* const first = std::lower_bound(kEntryPoints, end, name, before);
-  const EntryPoint* last = first;
-  bool hasTwins = false;
-  for (; last != end && last->name().base == name; ++last) hasTwins |= last->twin != nullptr;
+  const auto rows = std::views::iota(size_t{0}, kEntryPointCount);
+  const auto baseName = [](size_t row) { return entryPoint(row).name().base; };
+  const auto versions = std::ranges::equal_range(rows, name, {}, baseName);
+  const bool hasTwins = std::ranges::any_of(versions, [](size_t row) { return entryPoint(row).twin != nullptr; });
 
   // Where some version has a twin, the per-thread names are the twins alone, and exist since those do.
   const bool useTwins = perThread && hasTwins;
   ProcAddress best{nullptr, CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND};
-  for (const EntryPoint* entry = first; entry != last; ++entry) {  // oldest version first
-    void* const function = useTwins ? entry->twin : entry->function;
-    if (entry->since == 0 || entry->since > core::driverVersion() || !function) continue;
-    if ((useTwins ? entry->twinSince() : entry->since) <= cudaVersion) {
+  for (const size_t row : versions) {  // oldest version first
+    const EntryPoint entry = entryPoint(row);
+    void* const function = useTwins ? entry.twin : entry.function;
+    if (entry.since == 0 || entry.since > core::driverVersion() || !function) continue;
+    if ((useTwins ? entry.twinSince() : entry.since) <= cudaVersion) {
       best = {function, CU_GET_PROC_ADDRESS_SUCCESS};
     } else if (!best.function) {
       best.status = CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT;

@@ -71,7 +71,7 @@ void want(unsigned what) {
 
 void visitEntryPoints(void (*visit)(void*, unsigned, const char*), void* state) {
   for (unsigned i = 0; i < kEntryNameCount; ++i)
-    if (kEntryNames[i]) visit(state, i, kEntryNames[i]);
+    if (const char* const name = entryName(i)) visit(state, i, name);
 }
 
 void giveRuntimeWords(uint32_t** words, size_t* count) {

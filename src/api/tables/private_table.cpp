@@ -19,7 +19,10 @@ void countEntryPoints(unsigned* live, unsigned* stubs) {
 }
 
 void visitEntryPoints(void (*visit)(void*, const char*, bool), void* state) {
-  for (size_t i = 0; i < kEntryPointCount; ++i) visit(state, kEntryPoints[i].symbol, kEntryPoints[i].live);
+  for (size_t row = 0; row < kEntryPointCount; ++row) {
+    const EntryPoint entry = entryPoint(row);
+    visit(state, entry.symbol, entry.live);
+  }
 }
 
 void visitSettings(void (*visit)(void*, const char*, const char*, const char*, const char*), void* state) {

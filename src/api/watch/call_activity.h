@@ -62,24 +62,32 @@ void writeArgument(std::string& out, uint64_t raw) {
   }
 }
 
-template <class T>
-constexpr activity::WriteArgument writerOf() {
-  return kKept<T> ? &writeArgument<T> : nullptr;
-}
-
+// Of a call with arguments of these types: activity::WriteArgument.
 template <class... Args>
-inline constexpr activity::WriteArgument kWriters[sizeof...(Args) + 1] = {writerOf<Args>()..., nullptr};
+bool writeArgumentOf([[maybe_unused]] unsigned index, [[maybe_unused]] std::string& out,
+                     [[maybe_unused]] uint64_t raw) {
+  [[maybe_unused]] unsigned at = 0;
+  bool written = false;
+  [[maybe_unused]] const auto writeIfKept = [&]<class T>(T*) {
+    if constexpr (kKept<T>) {
+      writeArgument<T>(out, raw);
+      written = true;
+    }
+  };
+  ((at++ == index ? writeIfKept(static_cast<Args*>(nullptr)) : void()), ...);
+  return written;
+}
 
 void tellCall(activity::Record& record, CUresult result);
 
-// `what` describes the entry point. `begin`: when it was called.
+// `begin`: when the entry point was called.
 template <class... Args>
-void recordCall(const activity::CallDescription& what, uint64_t correlation, uint64_t begin, CUresult result,
+void recordCall(activity::DescribeCall describe, uint64_t correlation, uint64_t begin, CUresult result,
                 const Args&... args) {
   activity::Record record;
   record.kind = activity::RecordKind::Call;
   activity::Call& call = record.call;
-  call.what = &what;
+  call.describe = describe;
   call.correlation = correlation;
   call.begin = begin;
   unsigned i = 0;

@@ -5,6 +5,7 @@
 
 #include "backend/device_side/device_copies.h"
 #include "base/log.h"
+#include "base/text/inline_text.h"
 #include "copy/copy.h"
 
 namespace vg::backend {
@@ -26,7 +27,8 @@ struct FunctionAttributes {  // cudaFuncAttributes, as far as all versions of it
 
 struct ErrorText {
   uint32_t number;
-  const char *name, *text;
+  InlineText<40> name;
+  InlineText<130> text;
 };
 constexpr ErrorText kErrors[] = {
 #define VG_RUNTIME_ERROR(number, name, text) {number, #name, text},
@@ -254,9 +256,9 @@ std::optional<uint64_t> DeviceRuntimeCaller::tell(DeviceCall which, Arguments ar
       return answer(
           critical([&](ChildGrids& grids) { return grids.lastError(thread(), which == DeviceCall::GetLastError); }));
     case DeviceCall::GetErrorName:
-      return addressOf(textOf(arguments.take<uint32_t>()).name);
+      return addressOf(textOf(arguments.take<uint32_t>()).name.data());
     case DeviceCall::GetErrorString:
-      return addressOf(textOf(arguments.take<uint32_t>()).text);
+      return addressOf(textOf(arguments.take<uint32_t>()).text.data());
     case DeviceCall::GetDevice:
       return answer(give(arguments.take<uint64_t>(), limits().deviceNumber));
     case DeviceCall::GetDeviceCount:

@@ -18,7 +18,7 @@ constexpr Word kMods[] = {
 };
 
 struct TypeRow {
-  const char* name;
+  InlineText<12> name;
   uint16_t bits;
   bool isFloat, isSigned;
 };
@@ -83,7 +83,8 @@ static_assert(kTypeCount == static_cast<size_t>(Type::U2) + 1);
 
 constexpr auto typeWords() {
   std::array<Word, kTypeCount - 1> words{};
-  for (size_t i = 1; i < kTypeCount; ++i) words[i - 1] = {kTypeRows[i].name, static_cast<uint16_t>(i)};
+  for (size_t i = 1; i < kTypeCount; ++i)
+    words[i - 1] = {std::string_view(kTypeRows[i].name), static_cast<uint16_t>(i)};
   return words;
 }
 
@@ -170,7 +171,7 @@ uint32_t numbered(std::string_view name, std::string_view prefix, uint32_t limit
 uint32_t bitsOf(Type type) { return rowOf(type).bits; }
 bool isFloat(Type type) { return rowOf(type).isFloat; }
 bool isSigned(Type type) { return rowOf(type).isSigned; }
-const char* nameOf(Type type) { return rowOf(type).name; }
+const char* nameOf(Type type) { return rowOf(type).name.data(); }
 const char* nameOf(Op op) { return op == Op::Invalid ? "(unknown)" : kOps[static_cast<size_t>(op) - 1].text.data(); }
 const char* nameOf(Mod mod) { return mod == Mod::Count ? "(unknown)" : kMods[static_cast<size_t>(mod)].text.data(); }
 

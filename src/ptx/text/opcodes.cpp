@@ -7,10 +7,20 @@ namespace {
 
 constexpr size_t kOps = std::size(rows::kOpcodes);
 
+struct Lists {
+  InlineText<128> types;
+  InlineText<400> words;
+};
+constexpr Lists kLists[] = {
+    {"", "*"},
+#define VG_PTX_OP(name, word, operands, memory, meets, result, traits, types, words) {types, words},
+#include "ptx/text/ops.inc"
+};
+
 struct Form {
   Op op;
   Mod word;
-  const char* operands;
+  InlineText<12> operands;
 };
 
 namespace forms {
@@ -39,7 +49,7 @@ constexpr auto kFirstForm = [] {
 
 constexpr bool isSorted() {
   for (size_t op = 2; op < kOps; ++op)
-    if (std::string_view(rows::kOpcodes[op - 1].word) >= rows::kOpcodes[op].word) return false;
+    if (std::string_view(rows::kOpcodes[op - 1].word) >= std::string_view(rows::kOpcodes[op].word)) return false;
   return true;
 }
 static_assert(isSorted(), "the rows of ops.inc are in alphabetical order");
@@ -63,8 +73,8 @@ constexpr bool mayFaultWhereItTouches(size_t, const Opcode& row) {
 static_assert(eachRow(mayFaultWhereItTouches), "what touches memory may fault");
 
 constexpr bool hasDestination(size_t op) {
-  bool any = *rows::kOpcodes[op].operands == '=';
-  for (size_t at = kFirstForm[op]; at < kFirstForm[op + 1]; ++at) any |= *forms::kAll[at].operands == '=';
+  bool any = *rows::kOpcodes[op].operands.data() == '=';
+  for (size_t at = kFirstForm[op]; at < kFirstForm[op + 1]; ++at) any |= *forms::kAll[at].operands.data() == '=';
   return any;
 }
 constexpr bool givesWhatItSays(size_t op, const Opcode& row) {
@@ -89,23 +99,27 @@ constexpr bool lists(std::string_view list, std::string_view word) {
 
 }  // namespace
 
+const char* typesOf(Op op) { return kLists[static_cast<size_t>(op)].types.data(); }
+const char* wordsOf(Op op) { return kLists[static_cast<size_t>(op)].words.data(); }
+
 const char* operandsOf(const Instruction& i) {
   const auto op = static_cast<size_t>(i.op);
   for (size_t at = kFirstForm[op]; at < kFirstForm[op + 1]; ++at)
-    if (applies(forms::kAll[at], i)) return forms::kAll[at].operands;
-  return rowOf(i.op).operands;
+    if (applies(forms::kAll[at], i)) return forms::kAll[at].operands.data();
+  return rowOf(i.op).operands.data();
 }
 
 uint32_t destinationCount(const Instruction& i) { return *operandsOf(i) != '=' ? 0 : i.pair ? 2 : 1; }
 
 bool listsType(const Instruction& i) {
-  const std::string_view types = rowOf(i.op).types;
+  const std::string_view types = typesOf(i.op);
   return types.empty() || i.type() == Type::None || lists(types, nameOf(i.type()));
 }
 
 bool allows(Op op, Mod word) {
   const std::string_view text = nameOf(word);
-  return *rowOf(op).words == '*' || lists(rowOf(op).words, text) || lists(kCommonWords, text);
+  const std::string_view words = wordsOf(op);
+  return words == "*" || lists(words, text) || lists(kCommonWords, text);
 }
 
 }  // namespace vg::ptx

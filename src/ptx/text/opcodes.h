@@ -2,6 +2,7 @@
 // machines and the analyses of the code generator ask it; docs/opcodes.md is written from it. Constant data.
 #pragma once
 
+#include "base/text/inline_text.h"
 #include "ptx/text/ast.h"
 #include "ptx/text/op.h"
 
@@ -57,15 +58,12 @@ enum class Trait : uint16_t {
 constexpr Trait operator|(Trait a, Trait b) { return static_cast<Trait>(static_cast<int>(a) | static_cast<int>(b)); }
 
 struct Opcode {
-  const char* word;
-  const char* operands;  // one letter each, destinations first: validate.cpp
+  InlineText<24> word;
+  InlineText<12> operands;  // one letter each, destinations first: validate.cpp
   MemoryUse memory;
   Meets meets;
   ResultKind result;
   Trait traits;
-  const char* types;  // of the forms that both machines run: for the table of the documents and the tests
-  // Those that it may have besides kCommonWords. "*": any, as nothing that it does here depends on them.
-  const char* words;
 
   constexpr bool has(Trait trait) const { return static_cast<int>(traits) & static_cast<int>(trait); }
   constexpr bool touchesMemory() const { return memory != MemoryUse::NoMemory; }
@@ -90,8 +88,9 @@ using enum ResultKind;
 using enum Trait;
 
 inline constexpr Opcode kOpcodes[] = {
-    {"(unknown)", "?*", NoMemory, Apart, NoResult, MayFault | Exact, "", "*"},
-#define VG_PTX_OP(name, ...) {__VA_ARGS__},
+    {"(unknown)", "?*", NoMemory, Apart, NoResult, MayFault | Exact},
+#define VG_PTX_OP(name, word, operands, memory, meets, result, traits, types, words) \
+  {word, operands, memory, meets, result, traits},
 #include "ptx/text/ops.inc"
 };
 
@@ -99,6 +98,11 @@ inline constexpr Opcode kOpcodes[] = {
 
 constexpr const Opcode& rowOf(Op op) { return rows::kOpcodes[static_cast<size_t>(op)]; }
 
+// The two last columns of the row. Types of the forms that both machines run: for the table of the documents and the
+// tests.
+const char* typesOf(Op op);
+// The words that it may have besides kCommonWords. "*": any, as nothing that it does here depends on them.
+const char* wordsOf(Op op);
 // The operands of this instruction: those of its row, or of the first of the opcode's forms whose word it has.
 const char* operandsOf(const Instruction& i);
 // How many operands, counted as written, are destinations.

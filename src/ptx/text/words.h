@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/text/inline_text.h"
+
 namespace vg::ptx {
 
 struct Word {
-  std::string_view text;
+  InlineText<54> text;
   uint16_t value = 0;
 };
 
@@ -27,14 +29,14 @@ class WordTable {
   constexpr explicit WordTable(const List& list) {
     for (const Word& word : list) {
       size_t at = hashOf(word.text) % Size;
-      while (!slots_[at].text.empty() && slots_[at].text != word.text) at = (at + 1) % Size;
+      while (!slots_[at].text.empty() && std::string_view(slots_[at].text) != word.text) at = (at + 1) % Size;
       if (slots_[at].text.empty()) slots_[at] = word;
     }
   }
 
   constexpr uint16_t find(std::string_view text, uint16_t otherwise) const {
     for (size_t at = hashOf(text) % Size; !slots_[at].text.empty(); at = (at + 1) % Size)
-      if (slots_[at].text == text) return slots_[at].value;
+      if (std::string_view(slots_[at].text) == text) return slots_[at].value;
     return otherwise;
   }
 

@@ -19,7 +19,7 @@ using matrix::Case;
 constexpr uint32_t kThreads = matrix::kBlock;  // that run: one block
 constexpr size_t kCasesEach = 5;               // of an opcode that run
 
-std::set<std::string> wordsOf(const char* list) {
+std::set<std::string> split(const char* list) {
   std::istringstream in(list);
   return {std::istream_iterator<std::string>(in), {}};
 }
@@ -52,10 +52,10 @@ class RowChecks final : public BlockObserver, public Observer {
   bool allows(const Access& access, Own) override {
     const Opcode& row = touch(access);
     if (access.kind != Access::Kind::Store) {
-      EXPECT_TRUE(row.readsMemory()) << row.word;
+      EXPECT_TRUE(row.readsMemory()) << nameOf(access.instruction->op);
     }
     if (access.kind != Access::Kind::Load) {
-      EXPECT_TRUE(row.writesMemory()) << row.word;
+      EXPECT_TRUE(row.writesMemory()) << nameOf(access.instruction->op);
     }
     return true;
   }
@@ -76,7 +76,7 @@ class RowChecks final : public BlockObserver, public Observer {
  private:
   const Opcode& touch(const Access& access) {
     const Opcode& row = rowOf(access.instruction->op);
-    EXPECT_TRUE(row.touchesMemory() && row.has(Trait::MayFault)) << row.word;
+    EXPECT_TRUE(row.touchesMemory() && row.has(Trait::MayFault)) << nameOf(access.instruction->op);
     touched.insert(access.instruction->op);
     return row;
   }
@@ -129,10 +129,10 @@ TEST(OpcodeRows, WhatTouchesMemoryOrMeetsOthersHasItInItsRow) {
                                row.memory == MemoryUse::AnyMemory || static_cast<Op>(op) == Op::Tensormap ||
                                static_cast<Op>(op) == Op::Clusterlaunchcontrol;
     if (row.touchesMemory() && !seenElsewhere) {
-      EXPECT_TRUE(checks.touched.count(static_cast<Op>(op))) << row.word;
+      EXPECT_TRUE(checks.touched.count(static_cast<Op>(op))) << nameOf(static_cast<Op>(op));
     }
     if (isBarrier(static_cast<Op>(op))) {
-      EXPECT_TRUE(checks.met.count(static_cast<Op>(op))) << row.word;
+      EXPECT_TRUE(checks.met.count(static_cast<Op>(op))) << nameOf(static_cast<Op>(op));
     }
   }
 }
@@ -152,10 +152,12 @@ TEST(OpcodeRows, PureOpcodesDependOnTheirOperandsAlone) {
   }
   for (size_t op = 1; op < std::size(rows::kOpcodes); ++op) {
     const Opcode& row = rows::kOpcodes[op];
-    const bool ofAddresses = !std::strcmp(row.word, "cvta") || !std::strcmp(row.word, "mapa") ||
-                             !std::strcmp(row.word, "getctarank") || !std::strcmp(row.word, "createpolicy");
+    const bool ofAddresses = !std::strcmp(nameOf(static_cast<Op>(op)), "cvta") ||
+                             !std::strcmp(nameOf(static_cast<Op>(op)), "mapa") ||
+                             !std::strcmp(nameOf(static_cast<Op>(op)), "getctarank") ||
+                             !std::strcmp(nameOf(static_cast<Op>(op)), "createpolicy");
     if (row.has(Trait::Pure) && !ofAddresses) {
-      EXPECT_TRUE(seen.count(row.word)) << row.word << " has no plain case";
+      EXPECT_TRUE(seen.count(nameOf(static_cast<Op>(op)))) << nameOf(static_cast<Op>(op)) << " has no plain case";
     }
   }
 }
@@ -265,11 +267,10 @@ TEST(OpcodeRows, RowsListTheTypesAndWordsOfTheCasesAndNoOthers) {
   const std::map<Op, Used>& used = usedByCases();
   std::set<std::string> without;
   for (const auto& [op, of] : used) {
-    const Opcode& row = rowOf(op);
-    const std::set<std::string> types = wordsOf(row.types), words = wordsOf(row.words);
-    for (const std::string& type : of.types) EXPECT_TRUE(types.count(type)) << row.word << "." << type;
+    const std::set<std::string> types = split(typesOf(op)), words = split(wordsOf(op));
+    for (const std::string& type : of.types) EXPECT_TRUE(types.count(type)) << nameOf(op) << "." << type;
     for (const std::string& word : words)
-      if (word != "*" && !of.words.count(word)) without.insert(std::string(row.word) + "." + word);
+      if (word != "*" && !of.words.count(word)) without.insert(std::string(nameOf(op)) + "." + word);
   }
   for (const std::string& word : without) EXPECT_TRUE(kWordsWithoutCase.count(word)) << word << " has no case";
   for (const std::string& word : kWordsWithoutCase) EXPECT_TRUE(without.count(word)) << word << " has a case now";
@@ -285,17 +286,19 @@ TEST(OpcodeRows, EveryOpcodeThatIsNotMissingHasACase) {
   for (size_t op = 1; op < std::size(rows::kOpcodes); ++op) {
     const Opcode& row = rows::kOpcodes[op];
     if (row.has(Trait::Hint) || kTestedElsewhere.count(static_cast<Op>(op))) continue;
-    EXPECT_EQ(used.count(static_cast<Op>(op)), !row.has(Trait::Missing)) << row.word;
+    EXPECT_EQ(used.count(static_cast<Op>(op)), !row.has(Trait::Missing)) << nameOf(static_cast<Op>(op));
   }
 }
 
 TEST(OpcodeRows, RowsNameKnownTypesAndWords) {
-  for (const Opcode& row : rows::kOpcodes) {
-    for (const std::string& type : wordsOf(row.types)) EXPECT_NE(findType(type), Type::None) << row.word << " " << type;
-    for (const std::string& word : wordsOf(row.words))
-      EXPECT_TRUE(word == "*" || findMod(word) != Mod::Count) << row.word << " " << word;
+  for (size_t n = 0; n < std::size(rows::kOpcodes); ++n) {
+    const Op op = static_cast<Op>(n);
+    for (const std::string& type : split(typesOf(op)))
+      EXPECT_NE(findType(type), Type::None) << nameOf(op) << " " << type;
+    for (const std::string& word : split(wordsOf(op)))
+      EXPECT_TRUE(word == "*" || findMod(word) != Mod::Count) << nameOf(op) << " " << word;
   }
-  for (const std::string& word : wordsOf(kCommonWords)) EXPECT_NE(findMod(word), Mod::Count) << word;
+  for (const std::string& word : split(kCommonWords)) EXPECT_NE(findMod(word), Mod::Count) << word;
 }
 
 // A word that would change the result of another opcode must not be passed over.
