@@ -7,6 +7,8 @@
 #include <cstring>
 #include <map>
 
+#include "base/system/line_table.h"
+
 namespace vg::backend::cpu {
 namespace {
 
@@ -38,79 +40,6 @@ std::map<std::string, Section> sectionsOf(const std::vector<std::byte>& file) {
   return sections;
 }
 
-// A line program, as the DWARF standard has it, of the codes that are used here.
-class LineProgram {
- public:
-  explicit LineProgram(const std::string& section) : at_(section.data()), end_(at_ + section.size()) {
-    EXPECT_EQ(read<uint32_t>() + sizeof(uint32_t), section.size());
-    EXPECT_EQ(read<uint16_t>(), 4);
-    const uint32_t header = read<uint32_t>();
-    const char* const program = at_ + header;
-    at_ += 18;
-    EXPECT_EQ(*at_++, 0);
-    while (*at_) {
-      files.emplace_back(at_);
-      at_ += files.back().size() + 4;
-    }
-    EXPECT_EQ(++at_, program);
-    run();
-  }
-
-  std::vector<std::string> files;
-  std::vector<DebugRow> rows;
-  uint64_t end = 0;
-
- private:
-  template <class T>
-  T read() {
-    T value;
-    std::memcpy(&value, at_, sizeof value);
-    at_ += sizeof value;
-    return value;
-  }
-  int64_t leb(bool isSigned) {
-    int64_t value = 0;
-    for (unsigned shift = 0;; shift += 7) {
-      const auto byte = static_cast<uint8_t>(*at_++);
-      value |= static_cast<int64_t>(byte & 0x7f) << shift;
-      if (byte & 0x80) continue;
-      return isSigned && (byte & 0x40) ? value - (int64_t{1} << (shift + 7)) : value;
-    }
-  }
-  void run() {
-    DebugRow row{0, 1, 1};
-    while (at_ < end_) switch (const int code = *at_++) {
-        case 0:
-          if (*at_++ == 1) {
-            end = row.address;
-            ++at_;
-          } else {
-            ++at_;
-            row.address = read<uint64_t>();
-          }
-          break;
-        case 1:
-          rows.push_back(row);
-          break;
-        case 2:
-          row.address += static_cast<uint64_t>(leb(false));
-          break;
-        case 3:
-          row.line += static_cast<uint32_t>(leb(true));
-          break;
-        case 4:
-          row.file = static_cast<uint32_t>(leb(false));
-          break;
-        default:
-          ADD_FAILURE() << "code " << code;
-          return;
-      }
-  }
-
-  const char* at_;
-  const char* const end_;
-};
-
 DebugFunction example() {
   return {"_Z4bothPii",
           0x7000'0000'1000,
@@ -121,15 +50,21 @@ DebugFunction example() {
 
 TEST(DebugObject, LinesAreThoseOfTheFunction) {
   const DebugFunction f = example();
-  const LineProgram lines(sectionsOf(makeDebugObject(f)).at(".debug_line").content);
-  EXPECT_EQ(lines.files, f.files);
-  ASSERT_EQ(lines.rows.size(), f.rows.size());
-  for (size_t n = 0; n < f.rows.size(); ++n) {
-    EXPECT_EQ(lines.rows[n].address, f.rows[n].address);
-    EXPECT_EQ(lines.rows[n].file, f.rows[n].file);
-    EXPECT_EQ(lines.rows[n].line, f.rows[n].line);
+  const std::string section = sectionsOf(makeDebugObject(f)).at(".debug_line").content;
+  DwarfCursor units(section);
+  LineTable table(units, {section, {}, {}});
+  EXPECT_TRUE(units.good() && units.atEnd());
+  LineRow row;
+  for (const DebugRow& expected : f.rows) {
+    ASSERT_TRUE(table.next(row) && !row.ends);
+    EXPECT_EQ(row.address, expected.address);
+    EXPECT_EQ(row.file, expected.file);
+    EXPECT_EQ(row.line, int64_t{expected.line});
+    EXPECT_EQ(table.fileOf(row), f.files[expected.file - 1]);
   }
-  EXPECT_EQ(lines.end, f.start + f.size);
+  ASSERT_TRUE(table.next(row) && row.ends);
+  EXPECT_EQ(row.address, f.start + f.size);
+  EXPECT_FALSE(table.next(row));
 }
 
 TEST(DebugObject, TheSymbolIsWhereTheCodeIs) {

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "base/system/elf_reader.h"
-#include "ptx/llvm/object/line_program.h"
+#include "base/system/line_table.h"
 
 namespace vg::ptx::gen {
 namespace {
@@ -120,11 +120,9 @@ class Linker {
     for (const ElfSection& section : file_.sections()) {
       if (section.name != ".stack_sizes") continue;
       const std::string_view bytes = file_.contents(section).value_or(std::string_view());
-      const uint8_t* p = reinterpret_cast<const uint8_t*>(bytes.data());
-      const uint8_t* const end = p + bytes.size();
-      while (p + 8 < end) {
-        p += 8;
-        total += readUleb(p, end) + 16;
+      for (DwarfCursor row(bytes); !row.atEnd();) {
+        row.take(8);  // the address of the function
+        total += row.uleb() + 16;
       }
     }
     blob_.traits.stackPerWarp = static_cast<uint32_t>(total);
@@ -135,8 +133,22 @@ class Linker {
     const ElfSection* const lines = file_.find(".debug_line");
     if (!lines) return;
     const std::string_view bytes = file_.contents(*lines).value_or(std::string_view());
-    const auto addressAt = [this](uint64_t offset) { return relocatedAddress(offset); };
-    blob_.lines = linesOf(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size(), addressAt);
+    const LineTable::AddressAt addressAt = [this](uint64_t offset) { return relocatedAddress(offset); };
+    for (DwarfCursor units(bytes); !units.atEnd();) {
+      LineTable table(units, {bytes, {}, {}}, &addressAt);
+      for (LineRow row; table.next(row);)
+        if (!row.ends) addLine(row);
+    }
+    std::stable_sort(blob_.lines.begin(), blob_.lines.end(),
+                     [](const LineEntry& a, const LineEntry& b) { return a.codeOffset < b.codeOffset; });
+  }
+
+  // One for each line in a row, and one for each address.
+  void addLine(const LineRow& row) {
+    std::vector<LineEntry>& lines = blob_.lines;
+    if (row.line == 0 || (!lines.empty() && lines.back().ptxLine == static_cast<uint32_t>(row.line))) return;
+    if (!lines.empty() && lines.back().codeOffset == row.address) lines.pop_back();
+    lines.push_back({static_cast<uint32_t>(row.address), static_cast<uint32_t>(row.line)});
   }
 
   uint64_t relocatedAddress(uint64_t offset) const {
