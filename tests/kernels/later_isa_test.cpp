@@ -111,6 +111,59 @@ TEST_F(LaterIsaTest, ProductsWithoutCarries) {
     }
 }
 
+// What spdecompress makes of one word of indexes and one of elements: bytes in `out`, of zeros at first.
+std::vector<uint8_t> decompressed(uint32_t indexes, uint32_t elements, int elementBits, int indexBits, int kept,
+                                  int whole, int groups) {
+  const int size = elementBits / 8;
+  std::vector<uint8_t> out(static_cast<size_t>(whole * groups * size));
+  for (int n = 0; n < kept * groups; ++n) {
+    const int place = static_cast<int>(indexes >> n * indexBits) & ((1 << indexBits) - 1);
+    for (int byte = 0; byte < size; ++byte)
+      out[static_cast<size_t>((n / kept * whole + place) * size + byte)] =
+          static_cast<uint8_t>(elements >> (n * size + byte) * 8);
+  }
+  return out;
+}
+
+TEST_F(LaterIsaTest, SparseVectorsAreDecompressed) {
+  struct Form {
+    const char* words;
+    int elementBits, indexBits, kept, whole, groups;
+  };
+  for (const Form& form : {Form{"b8.b4.sp::2:4.x2", 8, 4, 2, 4, 2}, Form{"b8.b2.sp::2:4.x2", 8, 2, 2, 4, 2},
+                           Form{"b16.b2.sp::1:4.x2", 16, 2, 1, 4, 2}, Form{"b16.b4.sp::2:16.x1", 16, 4, 2, 16, 1},
+                           Form{"b8.b4.sp::4:16.x1", 8, 4, 4, 16, 1}, Form{"b8.b4.sp::1:2.x4", 8, 4, 1, 2, 4}}) {
+    const uint32_t places = 0x11111111u * static_cast<uint32_t>(form.whole - 1);
+    const uint32_t mask = form.indexBits == 4 ? places : ~0u;
+    const int words = form.whole * form.groups * form.elementBits / 32;
+    std::string out;
+    for (int k = 0; k < words; ++k) out += (k ? ", %r" : "%r") + std::to_string(20 + k);
+    for (int k = 0; k < words; ++k) {
+      const std::string body = "and.b32 %r11, %r11, " + std::to_string(mask) + ";\nspdecompress." + form.words + " {" +
+                               out + "}, {%r11}, {%r10};\nmov.b32 %r12, %r" + std::to_string(20 + k) + ";";
+      expectOfPairs(body, [&](uint32_t a, uint32_t b) {
+        const std::vector<uint8_t> bytes =
+            decompressed(b & mask, a, form.elementBits, form.indexBits, form.kept, form.whole, form.groups);
+        uint32_t word;
+        std::memcpy(&word, &bytes[static_cast<size_t>(k) * 4], sizeof word);
+        return word;
+      });
+    }
+  }
+}
+
+// A place that is named twice has the later element; one beyond the group is none.
+TEST_F(LaterIsaTest, SparseElementsAreWrittenInOrder) {
+  const auto made = [&](const std::string& words, const char* indexes, const char* elements) {
+    return ofPairs("mov.b32 %r15, " + std::string(indexes) + ";\nmov.b32 %r16, " + elements + ";\nspdecompress." +
+                   words + " %r12, {%r15}, {%r16};")[0];
+  };
+  EXPECT_EQ(made("b8.b4.sp::2:4.x1", "0x21", "0x03f9"), 0x0003f900u);
+  EXPECT_EQ(made("b8.b4.sp::2:4.x1", "0x31", "0x0605"), 0x06000500u);
+  EXPECT_EQ(made("b8.b4.sp::2:4.x1", "0x22", "0x0605"), 0x00060000u);
+  EXPECT_EQ(made("b8.b4.sp::2:4.x1", "0x72", "0x0605"), 0x00050000u);
+}
+
 TEST_F(LaterIsaTest, SinesOfTurns) {
   for (const bool cosine : {false, true}) {
     const std::vector<uint32_t> made = ofPairs(
@@ -227,12 +280,21 @@ setp.lt.u32 %p1, %r6, 64;
       }
 }
 
-// Units and targets that an emulated device does not have.
+// Units and targets that an emulated device does not have, and forms that no device has.
 TEST_F(LaterIsaTest, WhatCannotRunIsNamed) {
-  for (const char* text :
-       {"cvt.rn.satfinite.s2f6x2.f32 %r20, %f1, %f2;", "mbarrier.check_layout.layout::v1.shared::cta.b64 %p1, [%r20];",
-        "mbarrier.test_wait.phase_type::conditional.acquire.cta.shared::cta.b64 %p1, [%r20], %rd1;",
-        "add.rn.satfinite.e4m3x4 %r1, %r2, %r3;", "ldmatrix.sync.aligned.m8n16.x1.shared.s8.s4 {%r1}, [%r20];"}) {
+  const std::string unknown = "unknown instruction '", noForm = "there is no such form";
+  const std::pair<const char*, std::string> refused[] = {
+      {"cvt.rn.satfinite.s2f6x2.f32 %r20, %f1, %f2;", unknown},
+      {"mbarrier.check_layout.layout::v1.shared::cta.b64 %p1, [%r20];", unknown},
+      {"mbarrier.test_wait.phase_type::conditional.acquire.cta.shared::cta.b64 %p1, [%r20], %rd1;", unknown},
+      {"add.rn.satfinite.e4m3x4 %r1, %r2, %r3;", unknown},
+      {"ldmatrix.sync.aligned.m8n16.x1.shared.s8.s4 {%r1}, [%r20];", unknown},
+      {"spcompress.b8.b2.sp::2:4.x1 {%r1}, {%r2}, {%r3, %r4}, %r5;", unknown},
+      {"spdecompress.b8.b2.sp::2:8.x1 {%r1, %r2}, {%r3}, {%r4};", noForm},  // two bits count to four
+      {"spdecompress.b8.b4.sp::2:4.x1 {%r1, %r2}, {%r3}, {%r4};", noForm},  // the results fit into one
+      {"spdecompress.b8.b4.sp::1:2.x1 %r1, %r3, %r4;", noForm},             // the results are no whole register
+  };
+  for (const auto& [text, why] : refused) {
     CUmodule loaded = nullptr;
     char log[1024] = {};
     CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
@@ -240,7 +302,8 @@ TEST_F(LaterIsaTest, WhatCannotRunIsNamed) {
     const std::string whole = module(entry("kernel", {".u64"}, text), "sm_100", "9.5");
     EXPECT_EQ(cuModuleLoadDataEx(&loaded, whole.c_str(), 2, options, values), CUDA_ERROR_INVALID_PTX) << text;
     const std::string word(text, std::strcspn(text, " "));
-    EXPECT_NE(std::string(log).find("unknown instruction '" + word), std::string::npos) << log;
+    EXPECT_NE(std::string(log).find(word), std::string::npos) << log;
+    EXPECT_NE(std::string(log).find(why), std::string::npos) << log;
   }
 }
 

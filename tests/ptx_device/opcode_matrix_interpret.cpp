@@ -1,7 +1,6 @@
 // The interpreter against the recorded answers of a device, and the cases that no record answers, which must run.
-// Arguments: unit/ptx/matrix_arguments.h, or --unrecorded and all records.
+// Arguments: unit/ptx/matrix_arguments.h.
 #include <cinttypes>
-#include <set>
 
 #include "unit/ptx/matrix_arguments.h"
 #include "unit/ptx/opcode_interpret.h"
@@ -58,14 +57,9 @@ bool runs(const Case& c) {
   return problem.empty();
 }
 
-int runUnrecorded(char** paths, int count) {
+int runUnrecorded(const Arguments& arguments) {
   const std::vector<Case> cases = allCases();
-  std::set<std::string> recorded;
-  for (int k = 0; k < count; ++k) {
-    const Records records = readPackedRecords(paths[k], cases);
-    for (const Case& c : cases)
-      if (isRecorded(records, c)) recorded.insert(c.name);
-  }
+  const std::set<std::string> recorded = answeredBy(arguments.records(), cases);
   uint32_t ran = 0, failed = 0;
   for (const Case& c : cases) {
     if (recorded.count(c.name)) continue;
@@ -79,9 +73,8 @@ int runUnrecorded(char** paths, int count) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc > 2 && argv[1] == std::string("--unrecorded")) return runUnrecorded(argv + 2, argc - 2);
   const Arguments arguments(argc, argv);
-  if (arguments.valid()) return compare(arguments);
+  if (arguments.valid()) return arguments.unrecorded() ? runUnrecorded(arguments) : compare(arguments);
   std::fprintf(stderr, "usage: %s RECORD [--part K/N] [CASE]\n       %s --unrecorded RECORD...\n", argv[0], argv[0]);
   return 2;
 }

@@ -5,11 +5,13 @@
 #include <bit>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "ptx/abi/system_calls.h"
 #include "ptx/facts/layout.h"
+#include "ptx/facts/sparse_form.h"
 #include "ptx/interpreter/interpreter.h"
 #include "ptx/operations/half.h"
 #include "ptx/text/ast.h"
@@ -88,6 +90,7 @@ struct Step {
   std::shared_ptr<const TextureShape> texture;
   std::shared_ptr<const MatrixShape> matrix;  // matrix instructions: operands as for textures
   std::shared_ptr<const AsyncShape> async;    // operands in vectorSources too, the destination in targets[0]
+  std::optional<SparseForm> sparse;
 };
 
 struct CallSite {
@@ -170,6 +173,7 @@ void selectCluster(const Instruction& i, Step& s);
 void selectAsync(const Instruction& i, const Function& f, Step& s);
 void selectTexture(const Instruction& i, const Function& f, Step& s);
 void selectMatrix(const Instruction& i, const Function& f, Step& s);
+void selectSparse(const Instruction& i, const Function& f, Step& s);
 // The traits of a program whose steps are all there.
 void findTraits(Program& program);
 

@@ -180,6 +180,7 @@ class Preparation {
     selectMemory(i, s);
     if (!s.execute) selectCluster(i, s);
     if (!s.execute) selectWarp(i, s);
+    if (!s.execute) selectSparse(i, *f_, s);
     if (s.execute || s.flow != Flow::None) return;
     if (i.op == Op::Mov) {
       if (bitsOf(i.type()) <= 64) s.compute = [](const Step&, const uint64_t* a, uint64_t* r) { r[0] = a[0]; };

@@ -85,10 +85,17 @@ std::string_view Lexer::operandName() {
   return {name.data(), static_cast<size_t>(at_ - name.data())};
 }
 
-// What stands behind a dot: names joined by "::".
+// What stands behind a dot: names joined by "::", and numbers joined by ':'.
 void Lexer::skipDotWord() {
-  while (at_ < end_ && (is(*at_, kNameBit) || (*at_ == ':' && raw(1) == ':' && isNameCharacter(raw(2)))))
-    at_ += *at_ == ':' ? 2 : 1;
+  const auto isDigit = [](char c) { return c >= '0' && c <= '9'; };
+  for (; at_ < end_; ++at_) {
+    if (is(*at_, kNameBit)) continue;
+    if (*at_ != ':') return;
+    if (raw(1) == ':' && isNameCharacter(raw(2)))
+      ++at_;
+    else if (!isDigit(at_[-1]) || !isDigit(raw(1)))
+      return;
+  }
 }
 
 std::string_view Lexer::mnemonic() {

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "ptx/facts/sparse_form.h"
 #include "ptx/facts/texture_form.h"
 #include "ptx/text/op.h"
 #include "ptx/text/opcodes.h"
@@ -16,6 +17,7 @@ using Kind = Operand::Kind;
 //   i l p  32 bits, 64 bits, predicate                       w  32-bit count: a 32-bit register or any constant
 //   L      any register of at least 8 bits, or a constant    V  the same, or as many as .v2 .v4 .v8 says
 //   T      as t, or a vector of such                         B  as t, or a vector whose sizes add up
+//   R      32 bits, or a vector of such
 //   m s *  address, name, anything                           n  as w, absent where there is an operand less
 // '=' before a letter: a destination. '?': all from here on may be absent. A trailing '*' repeats. After the first
 // destination of a `d|p` pair one predicate or register destination is read by itself.
@@ -73,6 +75,7 @@ class Checker {
         return bitsOf(i_.types[2]);
       case 'x':
         return 2 * bitsOf(i_.types[0]);
+      case 'R':
       case 'i':
       case 'n':
       case 'w':
@@ -124,6 +127,7 @@ class Checker {
         const uint32_t bits = bitsOf(typeOf(e));
         sum += bits;
         if (letter == 'T' && bits != bitsOf(i_.type())) return "vector element of another size";
+        if (letter == 'R' && bits != 32) return "vector element of another size";
         if (letter == 'V' && bits < bitsOf(i_.type())) return "vector element is smaller than the type";
       } else if (destination || (e.kind != Kind::Immediate && e.kind != Kind::Special)) {
         return "register expected in the vector";
@@ -154,7 +158,7 @@ class Checker {
         if (letter == 'V' && i_.vectorWidth > 1) return "vector expected";
         return checkRegister(o, letter);
       case Kind::Vector:
-        if (letter != 'T' && letter != 'V' && letter != 'B') return "a vector is not allowed here";
+        if (letter != 'T' && letter != 'V' && letter != 'B' && letter != 'R') return "a vector is not allowed here";
         return checkVector(o, letter, destination);
       case Kind::Sink:
         return destination ? nullptr : "'_' is not a source";
@@ -194,6 +198,7 @@ const char* validate(const Instruction& i, const Function& f) {
   if (i.op == Op::Call || i.op == Op::Invalid) return nullptr;
   if (const char* why = Checker(i, f).run()) return why;
   if (rowOf(i.op).has(Trait::Texture) && !isForm(i, f)) return "there is no such form";
+  if (i.op == Op::Spdecompress && !describeSparse(i, f)) return "there is no such form";
   return nullptr;
 }
 

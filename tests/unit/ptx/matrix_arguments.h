@@ -1,6 +1,7 @@
 // What the programs that compare the opcode matrix with a record are given: a record, plain or packed with zstd, and
 // which of its cases. Arguments: RECORD [--part K/N] [--spread] [CASE [TARGET]], CASE a part of the names, K from 1 to
-// N; with --spread each case runs on one target, the next one on the next.
+// N; with --spread each case runs on one target, the next one on the next. With --unrecorded RECORD... all words are
+// records, and the cases are those that none of them answers.
 #pragma once
 
 #include <unistd.h>
@@ -9,6 +10,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <set>
 
 #include "unit/ptx/opcode_record.h"
 
@@ -23,13 +25,18 @@ class Arguments {
         valid_ &= std::sscanf(values[++k], "%u/%u", &part_, &parts_) == 2 && part_ >= 1 && part_ <= parts_;
       else if (value == "--spread")
         spread_ = true;
+      else if (value == "--unrecorded")
+        unrecorded_ = true;
       else
         words_.push_back(value);
     }
+    if (unrecorded_) records_ = std::move(words_);
     words_.resize(words_.size() < 3 ? 3 : words_.size());
   }
 
-  bool valid() const { return valid_ && !words_[0].empty(); }
+  bool valid() const { return valid_ && (unrecorded_ ? !records_.empty() : !words_[0].empty()); }
+  bool unrecorded() const { return unrecorded_; }
+  const std::vector<std::string>& records() const { return records_; }
   const std::string& record() const { return words_[0]; }
   const std::string& names() const { return words_[1]; }
   const std::string& target() const { return words_[2]; }
@@ -41,9 +48,9 @@ class Arguments {
   }
 
  private:
-  std::vector<std::string> words_;
+  std::vector<std::string> words_, records_;
   unsigned part_ = 1, parts_ = 1;
-  bool valid_ = true, spread_ = false;
+  bool valid_ = true, spread_ = false, unrecorded_ = false;
 };
 
 // Reads a record, plain or packed. Empty when the file is neither.
@@ -62,6 +69,15 @@ inline std::map<std::string, Record> readPackedRecords(const std::string& path, 
   const auto records = readRecords(name, cases);
   std::remove(name);
   return records;
+}
+
+// The names of the cases that one of the records answers.
+inline std::set<std::string> answeredBy(const std::vector<std::string>& paths, const std::vector<Case>& cases) {
+  std::set<std::string> names;
+  for (const std::string& path : paths)
+    for (const auto& [name, record] : readPackedRecords(path, cases))
+      if (record.status == 0) names.insert(name);
+  return names;
 }
 
 }  // namespace vg::ptx::matrix

@@ -27,6 +27,7 @@ std::vector<Case> allCases() {
   controlFlow(m);
   floatForms(m);
   chains(m);
+  sparse(m);
   return std::move(m.cases);
 }
 

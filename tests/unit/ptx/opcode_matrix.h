@@ -676,6 +676,7 @@ inline void warps(Builder& m) {
 #include "unit/ptx/opcode_forms.h"
 #include "unit/ptx/opcode_products.h"
 #include "unit/ptx/opcode_spaces.h"
+#include "unit/ptx/opcode_sparse.h"
 #include "unit/ptx/opcode_tensor.h"
 #include "unit/ptx/opcode_textures.h"
 

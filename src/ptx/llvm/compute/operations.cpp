@@ -12,7 +12,8 @@ void Operations::compute(const Instruction& i, llvm::ArrayRef<Value*> sourcesIn,
   if (i.ast->op == Op::Cvt) return conversions_.computeConvert(i, s, results);
   if (comparisons_.computePredicate(i, s, results) || moves_.computeMove(i, s, results) ||
       moves_.computeCluster(i, s, results) || floats_.computeFloat(i, s, results) ||
-      video_.computeVideo(i, s, results) || integers_.computeInteger(i, s, results))
+      video_.computeVideo(i, s, results) || integers_.computeInteger(i, s, results) ||
+      sparse_.computeSparse(i, s, results))
     return;
   unsupported(i);
 }

@@ -6,6 +6,7 @@
 #include "ptx/llvm/compute/float.h"
 #include "ptx/llvm/compute/integer.h"
 #include "ptx/llvm/compute/move.h"
+#include "ptx/llvm/compute/sparse.h"
 #include "ptx/llvm/compute/video.h"
 #include "ptx/llvm/emit/part.h"
 
@@ -14,14 +15,15 @@ namespace vg::ptx::gen {
 class Operations : public EmitterPart {
  public:
   Operations(Emission& emission, Integers& integers, Video& video, Conversions& conversions, Floats& floats,
-             Comparisons& comparisons, Moves& moves)
+             Comparisons& comparisons, Moves& moves, Sparse& sparse)
       : EmitterPart(emission),
         integers_(integers),
         video_(video),
         conversions_(conversions),
         floats_(floats),
         comparisons_(comparisons),
-        moves_(moves) {}
+        moves_(moves),
+        sparse_(sparse) {}
 
   // Computes results from sources of one form: all scalars or all vectors of W lanes.
   void compute(const Instruction& i, llvm::ArrayRef<Value*> sources, llvm::SmallVectorImpl<Value*>& results);
@@ -33,6 +35,7 @@ class Operations : public EmitterPart {
   Floats& floats_;
   Comparisons& comparisons_;
   Moves& moves_;
+  Sparse& sparse_;
 };
 
 }  // namespace vg::ptx::gen

@@ -46,13 +46,14 @@ class Emitter {
   FloatPieces pieces_{emission_, runner_};
   Integers integers_{emission_};
   Video video_{emission_};
+  Sparse sparse_{emission_};
   Conversions conversions_{emission_, pieces_};
   ExactApproximations exact_{emission_, pieces_, conversions_};
   Approximations approximations_{emission_, pieces_, exact_};
   Floats floats_{emission_, pieces_, conversions_, exact_, approximations_};
   Comparisons comparisons_{emission_, pieces_, conversions_};
   Moves moves_{emission_, runner_, pieces_};
-  Operations operations_{emission_, integers_, video_, conversions_, floats_, comparisons_, moves_};
+  Operations operations_{emission_, integers_, video_, conversions_, floats_, comparisons_, moves_, sparse_};
   Masks masks_{emission_};
   Values values_{emission_, plan_, specials_, operations_, masks_};
   Predicates predicates_{emission_, masks_, values_};
