@@ -36,6 +36,8 @@ struct EntryPoint {
 // Those of the rows, which are sorted by base name, then version.
 EntryPoint entryPoint(size_t row);
 extern const size_t kEntryPointCount;
+// entryPoint(row).name().base, as fast as searches want it.
+std::string_view baseNameOf(size_t row);
 
 // The symbols by number: of each row that of the entry point, and behind it that of its twin or null.
 const char* entryName(unsigned number);

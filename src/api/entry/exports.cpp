@@ -1,4 +1,6 @@
 // Derives the exported functions and the table of entry points from entry_points.inc.
+#include <array>
+#include <cstdint>
 #include <new>
 #include <stdexcept>
 #include <string_view>
@@ -205,6 +207,38 @@ const char* entryName(unsigned number) {
 #undef CU_LIVE
 #undef CU_STUB
 
+namespace {
+constexpr size_t kRows = kNumbers / 2;
+
+constexpr char kSymbols[] =
+#define CU_LIVE(name, since, needs, twin, params, args) #name "\0"
+#define CU_STUB CU_LIVE
+#include "api/entry/entry_points.inc"
+    ;
+#undef CU_LIVE
+#undef CU_STUB
+
+struct Place {
+  uint16_t begin, size;
+};
+// The base names among the symbols.
+constexpr auto kPlaces = [] {
+  std::array<Place, kRows> places{};
+  size_t begin = 0;
+  for (Place& place : places) {
+    const std::string_view symbol(kSymbols + begin);
+    place = {static_cast<uint16_t>(begin), static_cast<uint16_t>(splitSymbol(symbol).base.size())};
+    begin += symbol.size() + 1;
+  }
+  return places;
+}();
+static_assert(sizeof kSymbols <= UINT16_MAX);
+}  // namespace
+
+const size_t kEntryPointCount = kRows;
+
+std::string_view baseNameOf(size_t row) { return {kSymbols + kPlaces[row].begin, kPlaces[row].size}; }
+
 #define CU_TWIN_POINTER_None(name) nullptr
 #define CU_TWIN_POINTER_ptsz(name) reinterpret_cast<void*>(name##_ptsz)
 #define CU_TWIN_POINTER_ptds(name) reinterpret_cast<void*>(name##_ptds)
@@ -223,7 +257,6 @@ EntryPoint entryPoint(size_t row) {
 #undef CU_STUB
 
 const unsigned kEntryNameCount = kNumbers;
-const size_t kEntryPointCount = kNumbers / 2;
 
 Coverage coverage() {
   Coverage result{0, 0};

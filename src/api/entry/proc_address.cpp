@@ -11,14 +11,16 @@ namespace vg::api {
 
 ProcAddress findProcAddress(std::string_view name, int cudaVersion, bool perThread) {
   const auto rows = std::views::iota(size_t{0}, kEntryPointCount);
-  const auto baseName = [](size_t row) { return entryPoint(row).name().base; };
-  const auto versions = std::ranges::equal_range(rows, name, {}, baseName);
-  const bool hasTwins = std::ranges::any_of(versions, [](size_t row) { return entryPoint(row).twin != nullptr; });
+  const auto found = std::ranges::lower_bound(rows, name, {}, baseNameOf);
+  const auto first = static_cast<size_t>(found - rows.begin());
+  size_t end = first;
+  bool hasTwins = false;
+  for (; end < kEntryPointCount && baseNameOf(end) == name; ++end) hasTwins |= entryPoint(end).twin != nullptr;
 
   // Where some version has a twin, the per-thread names are the twins alone, and exist since those do.
   const bool useTwins = perThread && hasTwins;
   ProcAddress best{nullptr, CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND};
-  for (const size_t row : versions) {  // oldest version first
+  for (size_t row = first; row < end; ++row) {  // oldest version first
     const EntryPoint entry = entryPoint(row);
     void* const function = useTwins ? entry.twin : entry.function;
     if (entry.since == 0 || entry.since > core::driverVersion() || !function) continue;
