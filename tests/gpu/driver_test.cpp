@@ -69,10 +69,19 @@ TEST(KernelDriver, TheFactsOfAGpuAreRead) {
   EXPECT_EQ(facts.copyEngines[4].physical, 8u);
 }
 
+TEST(KernelDriver, TheNewestClassesOfAGpuAreFound) {
+  FakeGpu fake({.smVersion = 0xa03});
+  const auto& classes = fake.gpu->facts().classes;
+  EXPECT_EQ(classes.usermode, 0xc661u);
+  EXPECT_EQ(classes.channel, 0xc96fu);
+  EXPECT_EQ(classes.compute, 0xcdc0u);
+  EXPECT_EQ(classes.copy, 0xc9b5u);
+}
+
 // Found and named, but not offered: what lies above the kernel driver is written for the rows that are driven.
 TEST(KernelDriver, GenerationsThatAreNotDrivenAreRefused) {
   for (const auto& [smVersion, capability] :
-       {std::pair{0x700u, 70}, {0x809u, 89}, {0xa00u, 100}, {0xa04u, 120}, {0x807u, 87}}) {
+       {std::pair{0x700u, 70}, {0x809u, 89}, {0xa00u, 100}, {0xa03u, 103}, {0xa04u, 120}, {0x807u, 87}}) {
     FakeGpu fake({.smVersion = smVersion});
     EXPECT_EQ(fake.gpu->facts().computeCapability, capability);
     EXPECT_EQ(traitsOf(*fake.gpu).error(), CUDA_ERROR_NOT_SUPPORTED) << capability;

@@ -23,6 +23,7 @@ namespace {
 // A row a generation that launches were tried on; others have Hopper's.
 constexpr FakeClasses kClasses[] = {
     {.smVersion = 0x900, .usermode = 0xc661, .channel = 0xc86f, .compute = 0xcbc0, .copy = 0xc8b5},
+    {.smVersion = 0xa03, .usermode = 0xc661, .channel = 0xc96f, .compute = 0xcdc0, .copy = 0xc9b5},
 };
 const FakeClasses& classesOf(uint32_t smVersion) {
   const auto found = std::ranges::find(kClasses, smVersion, &FakeClasses::smVersion);

@@ -400,7 +400,7 @@ TEST(Layouts, NumbersAreTheHeaders) {
       {"TURING_USERMODE_A", row(75).usermode},
       {"AMPERE_USERMODE_A", row(80).usermode},
       {"HOPPER_USERMODE_A", row(90).usermode},
-      {"BLACKWELL_USERMODE_A", row(100).usermode},
+      {"BLACKWELL_USERMODE_A", row(120).usermode},
       {"VOLTA_CHANNEL_GPFIFO_A", row(70).channel},
       {"TURING_CHANNEL_GPFIFO_A", row(75).channel},
       {"AMPERE_CHANNEL_GPFIFO_A", row(80).channel},
@@ -535,6 +535,39 @@ TEST(Generations, ClassesAreAmongTheHeaders) {
     for (const uint32_t one : {row.usermode, row.channel, row.compute, row.copy})
       EXPECT_TRUE(known.count(one)) << row.name << " has class " << std::hex << one
                                     << ", which driver_layouts.tsv lacks";
+}
+
+struct Chip {
+  unsigned long usermode = 0, channel = 0, compute = 0, copy = 0;
+};
+std::map<std::string, Chip> chips() {
+  std::map<std::string, Chip> found;
+  std::ifstream file(TEST_FOLDER "/chip_classes.tsv");
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with('#')) continue;
+    std::istringstream words(line);
+    std::string name;
+    Chip chip;
+    words >> name >> std::hex >> chip.usermode >> chip.channel >> chip.compute >> chip.copy;
+    found[name] = chip;
+  }
+  return found;
+}
+
+// One chip of each generation; the public sources have none of Volta.
+TEST(Generations, HaveTheNewestClassesOfTheirChips) {
+  const std::map<int, std::string> named = {{75, "TU102"}, {80, "GA100"},  {86, "GA102"},  {89, "AD102"},
+                                            {90, "GH100"}, {100, "GB100"}, {103, "GB110"}, {120, "GB202"}};
+  const std::map<std::string, Chip> known = chips();
+  for (const Generation& row : kGenerations) {
+    if (row.computeCapability == 70) continue;
+    ASSERT_TRUE(named.count(row.computeCapability)) << row.name << " has no chip here";
+    const Chip& chip = known.at(named.at(row.computeCapability));
+    EXPECT_EQ(row.usermode, chip.usermode) << row.name;
+    EXPECT_EQ(row.channel, chip.channel) << row.name;
+    EXPECT_EQ(row.compute, chip.compute) << row.name;
+    EXPECT_EQ(row.copy, chip.copy) << row.name;
+  }
 }
 
 TEST(Generations, RowsAreNewestFirstAndDriveHopperAlone) {

@@ -1,4 +1,5 @@
-// What is known of the generations of GPUs, a row each. Class numbers are those of the public class headers.
+// What is known of the generations of GPUs, a row each. Class numbers are those of the public class headers, the newest
+// that a chip of the generation has (tests/gpu/chip_classes.tsv).
 //
 // A generation is `driven` when all that lies above the kernel driver is written for it: methods, the descriptor of a
 // grid, texture headers, attributes. The others are recognised and refused with their names.
@@ -38,8 +39,10 @@ inline constexpr Generation kHopper{.name = "Hopper",
 inline constexpr Generation kGenerations[] = {
     {.name = "Blackwell (GB20x)", .computeCapability = 120, .smVersion = 0xa04,
      .usermode = 0xc761, .channel = 0xca6f, .compute = 0xcec0, .copy = 0xcab5},
+    {.name = "Blackwell (GB11x)", .computeCapability = 103, .smVersion = 0xa03,
+     .usermode = 0xc661, .channel = 0xc96f, .compute = 0xcdc0, .copy = 0xc9b5},
     {.name = "Blackwell (GB10x)", .computeCapability = 100, .smVersion = 0xa00,
-     .usermode = 0xc761, .channel = 0xc96f, .compute = 0xcdc0, .copy = 0xc9b5},
+     .usermode = 0xc661, .channel = 0xc96f, .compute = 0xcdc0, .copy = 0xc9b5},
     kHopper,
     {.name = "Ada", .computeCapability = 89, .smVersion = 0x809,
      .usermode = 0xc561, .channel = 0xc56f, .compute = 0xc9c0, .copy = 0xc7b5},
