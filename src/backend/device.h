@@ -148,18 +148,12 @@ struct LoadOptions {
   std::string* errorLog = nullptr;  // CU_JIT_ERROR_LOG_BUFFER
 };
 
-class Device {
+class Device;
+
+// What devices do beside memory and work are roles, each with functions that do nothing on devices without it.
+
+class TextureHolder {
  public:
-  virtual ~Device() = default;
-  // Name, UUID, attributes, limits: plain data, filled once.
-  virtual const Traits& traits() const = 0;
-  virtual alloc::MemorySource& memory() = 0;
-  // Managed memory of its own, which all devices of its kind reach; null: managed memory is memory().
-  virtual MovableMemory* managedMemory() { return nullptr; }
-  virtual host_register::PageLocker& pageLocker() = 0;
-  // `only`: which of the device's multiprocessors run the queue's kernels; null means all.
-  virtual std::unique_ptr<Queue> createQueue(int priority, const MultiprocessorSet* only) = 0;
-  virtual Result<std::unique_ptr<Image>> load(const ImageSource& source, const LoadOptions& options) = 0;
   // Textures and surfaces by the number that kernels are given, never 0 and never used twice in a row. `owner` is the
   // caller's own. The view is copied. Removing requires that nobody else removes the same.
   virtual Result<uint64_t> addTexture(const arrays::TextureView&, void* /*owner*/) {
@@ -167,19 +161,26 @@ class Device {
   }
   virtual void* textureOwner(uint64_t /*handle*/) const { return nullptr; }  // null: no living texture
   virtual void removeTexture(uint64_t /*handle*/) noexcept {}
-  // True when the host may access device memory directly, so that core may run small copies inline.
-  virtual bool hostAddressable() const = 0;
-  // Before the host itself touches memory of the device that may be mapped or imported.
-  // Whether a launch does it, as it does what kernels do: then it may be prepared with launches (prepared_launches.h).
-  virtual bool isLaunch(const copy::Shape&) const { return false; }
-  virtual bool isLaunch(const copy::Fill&) const { return false; }
-  virtual void showToHost(const void* /*start*/, size_t /*bytes*/) {}
+
+ protected:
+  ~TextureHolder() = default;
+};
+
+class HostMemoryViewer {
+ public:
   // Page-locked memory of ours and what virtual memory management maps, for devices that reach it by themselves: from
   // when it is there until just before it goes, which may be piecemeal.
   virtual void hostMemoryLocked(std::byte* /*start*/, size_t /*bytes*/, bool /*readOnly*/) {}
   virtual void hostMemoryUnlocked(std::byte* /*start*/, size_t /*bytes*/) {}
+
+ protected:
+  ~HostMemoryViewer() = default;
+};
+
+class PeerOfDevices {
+ public:
   // Whether its kernels can reach the other's memory.
-  virtual bool canReach(const Device& peer) const { return traits().sharesMemory && peer.traits().sharesMemory; }
+  virtual bool canReach(const Device& peer) const = 0;
   // From now on they may: what the other has and will have, but mappings by grant. Until it was left as often as
   // reached; then no work of theirs may need it. Requires: canReach(peer).
   virtual CUresult reach(Device& /*peer*/) { return CUDA_SUCCESS; }
@@ -198,6 +199,46 @@ class Device {
   virtual void reachManaged(Device& owner) {
     if (canReach(owner)) (void)reach(owner);
   }
+
+ protected:
+  ~PeerOfDevices() = default;
+};
+
+class Checkpointed {
+ public:
+  // Gives up what ties the process to the system it runs on, so that it may be frozen and written down from outside,
+  // and takes it back. Requires: no work, and no other call meanwhile. Whoever cannot says so before anything is done.
+  virtual CUresult canDetach() const = 0;
+  virtual void detach() noexcept {}
+  virtual void attach() noexcept {}
+
+ protected:
+  ~Checkpointed() = default;
+};
+
+class Device : public TextureHolder, public HostMemoryViewer, public PeerOfDevices, public Checkpointed {
+ public:
+  virtual ~Device() = default;
+  // Name, UUID, attributes, limits: plain data, filled once.
+  virtual const Traits& traits() const = 0;
+  virtual alloc::MemorySource& memory() = 0;
+  // Managed memory of its own, which all devices of its kind reach; null: managed memory is memory().
+  virtual MovableMemory* managedMemory() { return nullptr; }
+  virtual host_register::PageLocker& pageLocker() = 0;
+  // `only`: which of the device's multiprocessors run the queue's kernels; null means all.
+  virtual std::unique_ptr<Queue> createQueue(int priority, const MultiprocessorSet* only) = 0;
+  virtual Result<std::unique_ptr<Image>> load(const ImageSource& source, const LoadOptions& options) = 0;
+  // True when the host may access device memory directly, so that core may run small copies inline.
+  virtual bool hostAddressable() const = 0;
+  // Before the host itself touches memory of the device that may be mapped or imported.
+  virtual void showToHost(const void* /*start*/, size_t /*bytes*/) {}
+  // Whether a launch does it, as it does what kernels do: then it may be prepared with launches (prepared_launches.h).
+  virtual bool isLaunch(const copy::Shape&) const { return false; }
+  virtual bool isLaunch(const copy::Fill&) const { return false; }
+  bool canReach(const Device& peer) const override { return traits().sharesMemory && peer.traits().sharesMemory; }
+  CUresult canDetach() const override {
+    return unsupported("checkpoints of processes that use %s", traits().name.c_str());
+  }
   // Nanoseconds of the device's own clock, for event timing.
   virtual uint64_t timestamp() const = 0;
   virtual Activity* activity() const { return nullptr; }
@@ -206,13 +247,6 @@ class Device {
   // Writes what kernels have printed to the process's standard output. Core calls it where CUDA does: when a call that
   // waits for the device returns, before a launch, when a context ends. Cheap when nothing was printed.
   virtual void flushOutput() noexcept {}
-  // Gives up what ties the process to the system it runs on, so that it may be frozen and written down from outside,
-  // and takes it back. Requires: no work, and no other call meanwhile. Whoever cannot says so before anything is done.
-  virtual CUresult canDetach() const {
-    return unsupported("checkpoints of processes that use %s", traits().name.c_str());
-  }
-  virtual void detach() noexcept {}
-  virtual void attach() noexcept {}
   // For the end of the process: drops queued work and waits a little for what runs, because the application's memory
   // goes away now.
   virtual void quiesce() noexcept {}

@@ -1,4 +1,5 @@
 // Page-locked host memory: allocated here, or registered by the application.
+#include "core/memory/host_memory.h"
 #include "api/entry/call.h"
 #include "core/contexts/current_context.h"
 #include "core/memory/memory.h"

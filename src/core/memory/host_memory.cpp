@@ -1,4 +1,5 @@
-// Page-locked host memory: our own, and ranges of the application.
+#include "core/memory/host_memory.h"
+
 #include <map>
 #include <utility>
 #include <vector>

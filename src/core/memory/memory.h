@@ -46,8 +46,6 @@ CUresult releaseNow(CUdeviceptr address);
 // Ends what the context has of the heaps: device, managed and page-locked memory. Called when the context is destroyed
 // or its device reset, after its streams are drained and the other rooms have given back theirs.
 void releaseAll(Context& context);
-// Ends the registrations that a context made.
-void unregisterAll(Context& context);
 
 // The context that owns a record, or null. Context objects stay readable for ever.
 Context* ownerOf(const alloc::Record& record);
@@ -62,14 +60,6 @@ struct Usage {
   size_t free, total;  // bytes
 };
 Usage usage(Context& context);
-
-// Page-locked host memory.
-Result<void*> allocateHost(Context& context, size_t bytes, unsigned flags);
-CUresult releaseHost(void* pointer);
-CUresult registerHost(Context& context, void* pointer, size_t bytes, unsigned flags);
-CUresult unregisterHost(void* pointer);
-Result<CUdeviceptr> deviceAddressOfHost(void* pointer);
-Result<unsigned> hostFlags(void* pointer);
 
 // False for what cuMemMap has mapped and no device may read.
 bool accessible(const alloc::Record& record);

@@ -41,6 +41,8 @@ inline bool asksForSynchrony(const alloc::Record& record) {
          record.kind.load(std::memory_order_relaxed) != alloc::Kind::Managed;
 }
 
+inline bool wantsSynchrony(const alloc::Record* record) { return record && asksForSynchrony(*record); }
+
 inline bool dormant(const alloc::Record* record) {
   return record && (record->attributes.load(std::memory_order_relaxed) & kDormant);
 }

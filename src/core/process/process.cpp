@@ -22,6 +22,7 @@
 #include "core/dumps/request_pipe.h"
 #include "core/graphs/graph_memory.h"
 #include "core/memory/external_memory.h"
+#include "core/memory/host_memory.h"
 #include "core/memory/ipc_memory.h"
 #include "core/memory/memory.h"
 #include "core/memory/memory_activity.h"

@@ -36,8 +36,6 @@ bool isDeviceLike(Known record) {
   return isDevice(record) || (record && record->kind.load(std::memory_order_relaxed) == alloc::Kind::Managed);
 }
 
-bool wantsSynchrony(Known record) { return record && asksForSynchrony(*record); }
-
 CUresult refuseDormant(Known destination, Known source) {
   if (!dormant(destination) && !dormant(source)) [[likely]]
     return CUDA_SUCCESS;

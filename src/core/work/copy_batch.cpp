@@ -69,8 +69,6 @@ struct Survey {
   bool mustWait = false;
 };
 
-bool wantsSynchrony(Known record) { return record && asksForSynchrony(*record); }
-
 const void* pointer(CUdeviceptr address) { return reinterpret_cast<const void*>(address); }
 
 // Pageable memory is touched on the calling thread or later on one of ours: an address where nothing is should be an
