@@ -1,18 +1,30 @@
 #include "api/entry/proc_address.h"
 
-#include <algorithm>
-#include <ranges>
-
 #include "api/entry/call.h"
 #include "api/entry/entry_points.h"
 #include "core/process/driver_version.h"
 
 namespace vg::api {
 
+namespace {
+// The first row whose base name is not before this one.
+size_t firstRowOf(std::string_view name) {
+  size_t first = 0;
+  for (size_t left = kEntryPointCount; left;) {
+    const size_t half = left / 2;
+    if (baseNameOf(first + half) < name) {
+      first += half + 1;
+      left -= half + 1;
+    } else {
+      left = half;
+    }
+  }
+  return first;
+}
+}  // namespace
+
 ProcAddress findProcAddress(std::string_view name, int cudaVersion, bool perThread) {
-  const auto rows = std::views::iota(size_t{0}, kEntryPointCount);
-  const auto found = std::ranges::lower_bound(rows, name, {}, baseNameOf);
-  const auto first = static_cast<size_t>(found - rows.begin());
+  const size_t first = firstRowOf(name);
   size_t end = first;
   bool hasTwins = false;
   for (; end < kEntryPointCount && baseNameOf(end) == name; ++end) hasTwins |= entryPoint(end).twin != nullptr;

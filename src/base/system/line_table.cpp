@@ -97,7 +97,8 @@ void LineTable::readHeader(uint32_t offsetBytes) {
   minimum_ = cursor_.number(1);
   if (version_ >= 4) cursor_.take(1);  // operations an instruction
   cursor_.take(1);                     // whether rows are statements
-  lineBase_ = static_cast<int8_t>(cursor_.number(1));
+  const auto lineBase = static_cast<int64_t>(cursor_.number(1));
+  lineBase_ = lineBase < 0x80 ? lineBase : lineBase - 0x100;
   const uint64_t lineRange = cursor_.number(1);
   opcodeBase_ = cursor_.number(1);
   for (uint64_t k = 1; k < opcodeBase_; ++k) operands_.push_back(static_cast<uint8_t>(cursor_.number(1)));
