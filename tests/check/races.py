@@ -1,4 +1,4 @@
-"""Runs every case of races.cu in checked mode, compiled and interpreted.
+"""Runs every case of races.cu, or of managed.cu, in checked mode, compiled and interpreted.
 
     races.py PROGRAM SOURCE EXPECTED [CASE...]
 
@@ -45,22 +45,22 @@ def run(folder, program, case, kernels):
     return done, log.read_text() if log.exists() else ""
 
 
-def problem_of_fault(said, wanted, lines):
+def problem_of_fault(said, wanted, lines, source):
     headline, sides = wanted[0], [lines[tuple(side.split())] for side in wanted[1:]]
     for record in records(said):
         first = record.splitlines()[0]
-        named = {int(number) for number in re.findall(r"races\.cu:(\d+)", record)}
+        named = {int(number) for number in re.findall(rf"{source}:(\d+)", record)}
         if first.startswith(f"{PREFIX}race: ") and headline in first and named >= set(sides):
             return None
     return f"no record with '{headline}' and lines {sides} in\n{said}"
 
 
-def problem(folder, program, case, kernels, expected, lines):
+def problem(folder, program, case, kernels, expected, lines, source):
     done, said = run(folder, program, case, kernels)
     if "end: cudaSuccess" not in done.stdout:
         return f"the program ends with {done.returncode}: {done.stdout}{done.stderr}"
     if case in expected:
-        wrong = problem_of_fault(said, expected[case], lines)
+        wrong = problem_of_fault(said, expected[case], lines, source)
         return wrong or (None if done.returncode == EXIT_CODE else f"exit status {done.returncode}")
     return f"false alarm:\n{said}" if done.returncode or records(said) else None
 
@@ -80,7 +80,7 @@ def main():
             if len(sys.argv) > 4 and case not in sys.argv[4:]:
                 continue
             for kernels in ("compile", "interpret"):
-                wrong = problem(pathlib.Path(folder), program, case, kernels, expected, lines)
+                wrong = problem(pathlib.Path(folder), program, case, kernels, expected, lines, re.escape(source.name))
                 print(f"{case}, {kernels}: {wrong or 'as expected'}", flush=True)
                 failed += bool(wrong)
     return 1 if failed else 0

@@ -5,6 +5,7 @@
 #include "api/watch/trace.h"
 #include "backend/queues/interleaving.h"
 #include "check/calls.h"
+#include "check/tools.h"
 #include "core/process/driver_version.h"
 
 namespace vg::handlers {
@@ -15,7 +16,8 @@ CUresult cuInit(const Call&, unsigned int Flags) {
   const CUresult result = core::initialise(Flags);
   // The work of devices runs between calls.
   if (backend::interleaving::on()) activity::callsObserved.fetch_or(activity::ByInterleaving);
-  if (check::calls::wanted()) activity::callsObserved.fetch_or(activity::ByChecker);
+  // Or has to know who is inside a call.
+  if (check::calls::wanted() || check::wants(check::Tool::Race)) activity::callsObserved.fetch_or(activity::ByChecker);
   return result;
 }
 

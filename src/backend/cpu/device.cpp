@@ -10,6 +10,8 @@
 #include "backend/device_use.h"
 #include "backend/queues/executor.h"
 #include "base/sync/spin.h"
+#include "check/memory/host_pages.h"
+#include "check/races/order.h"
 
 namespace vg::backend::cpu {
 
@@ -30,6 +32,7 @@ uint32_t CpuDevice::workersFor(const MultiprocessorSet* only) const {
 // CUDA counts priorities downwards: 0 is the least urgent, -5 the most.
 std::unique_ptr<Queue> CpuDevice::createQueue(int priority, const MultiprocessorSet* only) {
   faults::arm();  // copies touch memory of the application
+  if (check::order::on()) check::host_pages::closeWhere(faults::armForSteps);
   return std::make_unique<CpuQueue>(*this, Executor::shared(),
                                     LaunchPlace{workersFor(only), Executor::urgencyOf(priority)});
 }

@@ -74,7 +74,10 @@ struct Start {
   char name[16];
 };
 
+constinit thread_local bool ownThread [[gnu::tls_model("initial-exec")]] = false;
+
 void* threadMain(void* argument) {
+  ownThread = true;
   const Start start = *static_cast<Start*>(argument);
   delete static_cast<Start*>(argument);
   pthread_setname_np(pthread_self(), start.name);
@@ -84,6 +87,8 @@ void* threadMain(void* argument) {
 }
 
 }  // namespace
+
+bool isOwnThread() { return ownThread; }
 
 uint32_t usableCores() {
   try {

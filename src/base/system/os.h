@@ -21,5 +21,7 @@ size_t lastCacheBytes();
 // Starts a detached thread with this name (cut to 15 characters) and all signals blocked but those of synchronous
 // faults, so that the application's handlers never run on it. False, said in the log, when the system refuses.
 bool startThread(const char* name, void (*main)(void*), void* argument);
+// Whether startThread() made the calling thread. Async-signal-safe.
+bool isOwnThread();
 
 }  // namespace vg::os

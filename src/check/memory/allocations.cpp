@@ -16,6 +16,7 @@
 #include "base/sync/shared_mutex.h"
 #include "base/undying.h"
 #include "check/memory/global_memory.h"
+#include "check/memory/host_pages.h"
 #include "check/memory/initialised.h"
 #include "check/races/order.h"
 #include "check/reports/caller.h"
@@ -69,7 +70,10 @@ void began(const alloc::Record& record) {
   known->kind = record.kind.load(std::memory_order_relaxed);
   known->id = record.id.load(std::memory_order_relaxed);
   known->maker = Caller::here();
-  if (wants(Tool::Race) && global_memory::start(*table)) global_memory::forget(known->base, known->bytes);
+  if (wants(Tool::Race) && global_memory::start(*table)) {
+    global_memory::forget(known->base, known->bytes);
+    if (known->kind == alloc::Kind::Managed) host_pages::began(*table, known->base, known->bytes);
+  }
   if (wants(Tool::Init) && initialised::start(*table)) {
     if (tracked(record))
       initialised::forget(known->base, known->bytes);
@@ -84,6 +88,8 @@ void ended(const alloc::Record& record) {
   History& h = history();
   h.epoch.fetch_add(1, std::memory_order_relaxed);
   if (wants(Tool::Race) && record.kind.load(std::memory_order_relaxed) != alloc::Kind::Pool) order::hostWaitedForAll();
+  if (record.kind.load(std::memory_order_relaxed) == alloc::Kind::Managed)
+    host_pages::ended(record.base.load(std::memory_order_relaxed), record.bytes());
   const MutexLock lock(h.mutex);
   const auto found = h.living.find(record.base.load(std::memory_order_relaxed));
   if (found == h.living.end()) return;
@@ -288,6 +294,12 @@ bool reachesHost(uintptr_t address) {
   const alloc::Record* const record = table->find(address);
   return record && !alloc::alwaysOfDevice(record->kind.load(std::memory_order_relaxed)) &&
          record->kind.load(std::memory_order_relaxed) != alloc::Kind::Mapped;
+}
+
+bool isPinned(uintptr_t address) {
+  const alloc::Record* const record = table->find(address);
+  const alloc::Kind kind = record ? record->kind.load(std::memory_order_relaxed) : alloc::Kind::Device;
+  return kind == alloc::Kind::Pinned || kind == alloc::Kind::Registered;
 }
 
 std::vector<std::string> whereabouts(uintptr_t address, size_t bytes) {

@@ -15,6 +15,7 @@
 #include "base/sync/shared_mutex.h"
 #include "base/sync/spin_lock.h"
 #include "base/undying.h"
+#include "check/memory/host_pages.h"
 #include "ptx/abi/kernel_abi.h"
 
 namespace vg::check::global_memory {
@@ -292,6 +293,19 @@ class Touch {
     }
     if (inWords && words_ == ~0u && row_.writes && (fine || conflict_)) close(granule);
     return fine;
+  }
+
+  // Whether it is in conflict; notes nothing.
+  bool isConflict(Granule& granule, Conflict& conflict) {
+    conflict_ = &conflict;
+    if (Cells* const cells = granule.cells()) {
+      const uint32_t unit = granule.unit();
+      for (auto k = static_cast<uint32_t>((from_ - start_) / unit); start_ + k * unit < end_; ++k)
+        partMeets(*cells, k, start_ + k * unit);
+      return found_;
+    }
+    for (uint32_t k = 0; k < granule.used; ++k) entryMeets(granule.entries[k], mine());
+    return found_;
   }
 
   // Makes what is known by entries that of words. Of more than two readers of a word two stay, of different warps where
@@ -614,7 +628,15 @@ static void fetchAhead(const Granule* next) {
 
 bool start(const alloc::MemoryTable& table) { return shadow().start(table); }
 
+bool conflicts(const Row& row, const Party& party, Conflict& conflict) {
+  return !each(row.address, row.bytes, row.outside, false, [&](Granule& granule, uint64_t from, uint64_t end) {
+    const ByteGuard guard(granule.lock);
+    return !Touch(row, party, from, end).isConflict(granule, conflict);
+  });
+}
+
 bool touch(const Row& row, const Party& party, Conflict* conflict) {
+  if (!row.outside) host_pages::touched(row.address, row.bytes, row.writes, party.work());
   bool fine = true;
   Conflict further;
   each(row.address, row.bytes, row.outside, true, [&](Granule& granule, uint64_t from, uint64_t end) {

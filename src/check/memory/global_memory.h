@@ -58,6 +58,8 @@ class Party {
   uint64_t id() const { return id_; }
   uint64_t horizon() const { return horizon_; }
   uint32_t floor() const { return floor_; }
+  // The first id of the work that it belongs to; 0: of none that the host could wait for.
+  uint64_t work() const { return work_; }
   // Without looking long.
   bool surely(Who earlier, Who now) const {
     return earlier.id() <= horizon_ || earlier.sameThread(now) || (earlier.id() == id_ && earlier.clock() < floor_);
@@ -68,7 +70,8 @@ class Party {
 
  protected:
   ~Party() = default;
-  void identify(uint64_t id, uint64_t horizon, uint32_t floor) {
+  void identify(uint64_t id, uint64_t horizon, uint32_t floor, uint64_t work = 0) {
+    work_ = work;
     id_ = id;
     horizon_ = horizon;
     floor_ = floor;
@@ -77,7 +80,8 @@ class Party {
 
  private:
   uint64_t id_, horizon_;  // everything up to the horizon is over
-  uint32_t floor_;         // what its own threads did before this clock is known to all of them
+  uint64_t work_ = 0;
+  uint32_t floor_;  // what its own threads did before this clock is known to all of them
 };
 
 inline constexpr uint32_t kAllLanes = ~0u;
@@ -120,6 +124,8 @@ struct Conflict {
 // Notes accesses. False when one is in conflict with an earlier one: then, with `conflict`, all are noted and the first
 // is told; without, what comes behind it is left for the caller to do again.
 bool touch(const Row& row, const Party& party, Conflict* conflict);
+// Whether one is in conflict, without a note of it.
+bool conflicts(const Row& row, const Party& party, Conflict& conflict);
 // Has the processor fetch what is known of the addresses of these lanes, which are about to be touched one by one.
 void fetch(const uint64_t* addresses, uint32_t lanes);
 // Who wrote these bytes last, as far as they have one writer.

@@ -67,7 +67,9 @@ std::string otherSide(const order::Work& work, const order::Work* mine, const Co
 // What orders the work of a copy.
 class CopyParty final : public global_memory::Party {
  public:
-  explicit CopyParty(const order::Work& work) : Party(work.first, work.horizon, 0), work_(work) {}
+  explicit CopyParty(const order::Work& work) : Party(work.first, work.horizon, 0), work_(work) {
+    identify(work.first, work.horizon, 0, work.anywhere ? 0 : work.first);
+  }
   bool ordered(Who earlier, uint32_t) const override {
     if (work_.holds(earlier.id())) return true;
     const order::WorkPointer other = order::find(earlier.id());
@@ -76,6 +78,18 @@ class CopyParty final : public global_memory::Party {
 
  private:
   const order::Work& work_;
+};
+
+// The program's own code on the host, all threads of it.
+class HostParty final : public global_memory::Party {
+ public:
+  static constexpr uint64_t kId = 0xffffffff;  // of no work
+  HostParty() : Party(kId, 0, 0) {}
+  bool ordered(Who earlier, uint32_t) const override { return orderedWhole(earlier.id()); }
+  bool orderedWhole(uint64_t id) const override {
+    const order::WorkPointer work = order::find(id);
+    return !work || order::hostHas(*work);
+  }
 };
 
 // "a copy writes global memory at 0x7f0012340000 that a kernel read, unordered"
@@ -132,7 +146,7 @@ void GlobalRaces::begin(const ptx::BlockState& block, const ptx::Module& module,
     work_ = nullptr;
     return;
   }
-  identify(id, work_->horizon, clocks_->floor());
+  identify(id, work_->horizon, clocks_->floor(), work_->anywhere ? 0 : work_->first);
   knowledge_.reset(id, work_->horizon);
 }
 
@@ -227,6 +241,33 @@ namespace global_races {
 void copied(uint64_t to, uint64_t from, uint64_t bytes) {
   touched(from, bytes, false);
   touched(to, bytes, true);
+  // The host may wait for a word in its own memory that comes behind other work.
+  if (bytes <= sizeof(uint64_t) && allocations::isPinned(to)) order::hostKnows(order::Doing::now());
+}
+
+bool hostConflicts(uint64_t address, uint64_t bytes, bool writes, Conflict& conflict) {
+  Row row{address, bytes, 0, Who(HostParty::kId, 0, 0), !writes, writes};
+  row.where = global_memory::kStrong | global_memory::kCopy;  // meets atomics and flags, but not copies
+  return global_memory::conflicts(row, HostParty(), conflict);
+}
+
+void tellOfHost(const Conflict& conflict, const Caller& caller) {
+  const order::WorkPointer other = order::find(conflict.earlier.id());
+  if (!other) return;
+  static constexpr char kHost[] = "host";
+  const FaultKey key{Tool::Race, 16u + conflict.writes * 2 + conflict.earlierWrote, kHost,
+                     0,          conflict.where & ~global_memory::kStrong,          caller.hash()};
+  if (!isNew(key)) return;
+  char headline[192];
+  std::snprintf(headline, sizeof headline, "the host %s managed memory at %#zx that %s %s, unordered",
+                conflict.writes ? "writes" : "reads", size_t{conflict.address}, nameOf(other->form, conflict.where),
+                verbOf(conflict.where, conflict.earlierWrote));
+  std::vector<std::string> details;
+  if (const std::string place = caller.text(); !place.empty()) details.push_back("at " + place);
+  details.push_back(otherSide(*other, nullptr, conflict));
+  details.push_back("the host has not waited for it");
+  for (std::string& line : allocations::whereabouts(conflict.address, 1)) details.push_back(std::move(line));
+  describe(key, headline, details);
 }
 
 void filled(uint64_t address, uint64_t bytes) { touched(address, bytes, true); }

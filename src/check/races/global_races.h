@@ -65,6 +65,10 @@ namespace global_races {
 // What copies and fills do, on the thread that does them (order::Doing).
 void copied(uint64_t to, uint64_t from, uint64_t bytes);
 void filled(uint64_t address, uint64_t bytes);
+// Whether an access of the program on the host, which happens now, is in conflict with one that it has not waited for.
+bool hostConflicts(uint64_t address, uint64_t bytes, bool writes, global_memory::Conflict& conflict);
+// Reports that.
+void tellOfHost(const global_memory::Conflict& conflict, const Caller& caller);
 // Somebody else wrote: whoever reads that as a flag knows everything.
 void written(uint64_t address, uint64_t bytes);
 

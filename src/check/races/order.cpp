@@ -1,6 +1,7 @@
 #include "check/races/order.h"
 
 #include <algorithm>
+#include <atomic>
 #include <deque>
 #include <map>
 #include <unordered_map>
@@ -15,6 +16,7 @@ constexpr size_t kRemembered = 1 << 15;  // pieces of work; older ones are as if
 constexpr size_t kMarks = 1 << 10;       // of a line
 constexpr uint64_t kLastId = (uint64_t{1} << 32) - (1 << 16);
 
+constinit std::atomic<const Listener*> listening{nullptr};
 constinit thread_local uint64_t doing [[gnu::tls_model("initial-exec")]] = 0;
 
 struct LineState {
@@ -131,6 +133,14 @@ State& state() {  // never destroyed
   return undyingFrom<State>([] { return State(); });
 }
 
+void tellHostLearned() {
+  if (const Listener* const listener = listening.load(std::memory_order_acquire)) listener->hostLearned();
+}
+void tellEnded(uint64_t work) {
+  const Listener* const listener = listening.load(std::memory_order_acquire);
+  if (listener && work) listener->ended(work);
+}
+
 }  // namespace
 
 uint64_t submitted(const Line& line, Form form, uint64_t blocks) {
@@ -205,27 +215,39 @@ void waits(const Line& line, const void* timeline, uint64_t value) {
 }
 
 void hostWaited(const Line& line) {
-  State& s = state();
-  const MutexLock lock(s.mutex);
-  join(s.host, s.lines[s.refresh(line)].knows);
+  {
+    State& s = state();
+    const MutexLock lock(s.mutex);
+    join(s.host, s.lines[s.refresh(line)].knows);
+  }
+  tellHostLearned();
 }
 
 void hostWaited(const void* timeline, uint64_t value) {
-  State& s = state();
-  const MutexLock lock(s.mutex);
-  join(s.host, s.known(timeline, value));
+  {
+    State& s = state();
+    const MutexLock lock(s.mutex);
+    join(s.host, s.known(timeline, value));
+  }
+  tellHostLearned();
 }
 
 void hostKnows(uint64_t id) {
-  State& s = state();
-  const MutexLock lock(s.mutex);
-  if (const WorkPointer work = s.find(id)) join(s.host, *work->knows);
+  {
+    State& s = state();
+    const MutexLock lock(s.mutex);
+    if (const WorkPointer work = s.find(id)) join(s.host, *work->knows);
+  }
+  tellHostLearned();
 }
 
 void hostWaitedForAll() {
-  State& s = state();
-  const MutexLock lock(s.mutex);
-  s.host = s.everything();
+  {
+    State& s = state();
+    const MutexLock lock(s.mutex);
+    s.host = s.everything();
+  }
+  tellHostLearned();
 }
 
 void loseOrder(const Line& line) {
@@ -254,9 +276,16 @@ void describe(Work& work, const ptx::Module& module, std::string kernel, const u
 }
 
 void ended(uint64_t grid) {
-  State& s = state();
-  const MutexLock lock(s.mutex);
-  s.grids.erase(grid);
+  uint64_t work = 0;
+  {
+    State& s = state();
+    const MutexLock lock(s.mutex);
+    const auto found = s.grids.find(grid);
+    if (found == s.grids.end()) return;
+    work = found->second->first;
+    s.grids.erase(found);
+  }
+  tellEnded(work);
 }
 
 WorkPointer ofGrid(uint64_t grid) {
@@ -278,6 +307,14 @@ bool ordered(const Work& one, const Work& other) {
   return one.anywhere || other.anywhere || before(one, other) || before(other, one);
 }
 
+bool hostHas(const Work& work) {
+  State& s = state();
+  const MutexLock lock(s.mutex);
+  return work.anywhere || at(s.host, work.line) >= work.number;
+}
+
+void listen(const Listener& listener) { listening.store(&listener, std::memory_order_release); }
+
 void forget(const ptx::Module& module) {
   State& s = state();
   const MutexLock lock(s.mutex);
@@ -286,7 +323,10 @@ void forget(const ptx::Module& module) {
 }
 
 Doing::Doing(uint64_t work) : before_(doing) { doing = work; }
-Doing::~Doing() { doing = before_; }
+Doing::~Doing() {
+  if (doing != before_) tellEnded(doing);
+  doing = before_;
+}
 uint64_t Doing::now() { return doing; }
 
 }  // namespace vg::check::order

@@ -87,6 +87,15 @@ WorkPointer find(uint64_t id);
 bool ordered(const Work& one, const Work& other);
 // Whether `one` is over before `other` begins.
 bool before(const Work& one, const Work& other);
+// Whether the host knows that the work is over, or nobody knows its order.
+bool hostHas(const Work& work);
+// Hears, on the thread that does it, that a piece of work has ended, and that the host has come to know of some. One
+// for the process.
+struct Listener {
+  void (*ended)(uint64_t work);
+  void (*hostLearned)();
+};
+void listen(const Listener& listener);
 // The module ends.
 void forget(const ptx::Module& module);
 

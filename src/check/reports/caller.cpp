@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <unwind.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "base/text/plain_names.h"
@@ -22,7 +23,10 @@ struct Walk {
 _Unwind_Reason_Code visit(_Unwind_Context* context, void* state) {
   auto& walk = *static_cast<Walk*>(state);
   if (walk.next == walk.end) return _URC_END_OF_STACK;
-  *walk.next++ = _Unwind_GetIP(context);
+  // A frame that a signal interrupted is at the instruction, not behind a call.
+  int atInstruction = 0;
+  const uintptr_t address = _Unwind_GetIPInfo(context, &atInstruction);
+  *walk.next++ = address + (atInstruction ? 1 : 0);
   return _URC_NO_REASON;
 }
 
@@ -51,6 +55,17 @@ Caller Caller::here() {
   Caller caller;
   Walk walk{caller.frames_.data(), caller.frames_.data() + kDepth};
   _Unwind_Backtrace(visit, &walk);
+  return caller;
+}
+
+Caller Caller::at(uintptr_t instruction) {
+  Caller caller = here();
+  const auto found = std::find(caller.frames_.begin(), caller.frames_.end(), instruction + 1);
+  if (found == caller.frames_.end()) {
+    caller.frames_ = {instruction + 1};
+    return caller;
+  }
+  std::fill(std::move(found, caller.frames_.end(), caller.frames_.begin()), caller.frames_.end(), 0);
   return caller;
 }
 

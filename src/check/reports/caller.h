@@ -12,6 +12,8 @@ class Caller {
  public:
   // The callers of the function that asks, innermost first.
   static Caller here();
+  // The instruction that a signal has interrupted further out on the stack, and its callers.
+  static Caller at(uintptr_t instruction);
   // "main+0x20 in ./program, 0x1234 in ./program": the first few outside of this library; "" when none is known.
   std::string text() const;
   // The file of the first of them outside of this library and of CUDA's runtime, without its folders; "" where none is.

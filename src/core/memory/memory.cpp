@@ -5,6 +5,8 @@
 #include "alloc/heap.h"
 #include "base/memory/own_memory.h"
 #include "base/round.h"
+#include "check/memory/host_pages.h"
+#include "check/races/order.h"
 #include "core/contexts/context.h"
 #include "core/memory/memory_heaps.h"
 #include "core/process/device.h"
@@ -43,7 +45,9 @@ Result<alloc::Record*> allocateRecord(Context& context, size_t bytes, alloc::Kin
   return heap.allocate(bytes, description);
 }
 
-Result<alloc::Record*> allocateManagedRecord(size_t bytes, const alloc::Description& description) {
+// In checked mode allocations have pages of their own, as it closes pages.
+Result<alloc::Record*> allocateManagedRecord(size_t bytes, alloc::Description description) {
+  if (check::order::on()) description.alignment = std::max<size_t>(description.alignment, check::host_pages::kPage);
   VG_TRY(alloc::Heap & heap, managedHeap());
   Result<alloc::Record*> first = heap.allocate(bytes, description);
   if (!first) trimHeaps();

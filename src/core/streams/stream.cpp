@@ -10,6 +10,8 @@
 #include "base/sync/mutex.h"
 #include "base/sync/spare_hands.h"
 #include "base/sync/spin.h"
+#include "check/memory/host_pages.h"
+#include "check/races/order.h"
 #include "copy/copy.h"
 #include "core/process/device.h"
 #include "core/work/host_fault.h"
@@ -92,6 +94,20 @@ inline bool copyHere(const Stream& stream, const copy::Shape& shape) {
 }
 inline bool fillHere(const Stream& stream, const copy::Fill& fill) {
   return activity::recording() ? fillRecorded(stream, fill) : copy::fill(fill);
+}
+
+// While managed memory is watched, the host goes on when its work has ended, so that what it does next is seen on pages
+// that are closed. Not for ever: the work may wait for the host, and then later calls wait less.
+[[gnu::cold, gnu::noinline]] void awaitForAWhile(Point point) {
+  constexpr uint64_t kLongest = 1'000'000'000, kShortest = 1'000'000;  // nanoseconds
+  static constinit std::atomic<uint64_t> patience{kLongest};
+  if (!check::order::on() || backend::interleaving::on()) return;
+  const uint64_t most = patience.load(std::memory_order_relaxed);
+  if (!point.timeline->waitFor(point.value, most)) patience.store(std::max(most / 4, kShortest));
+}
+inline void givenToDevice(Point point) {
+  if (check::host_pages::watched.load(std::memory_order_relaxed)) [[unlikely]]
+    awaitForAWhile(point);
 }
 
 // What a call answers when its work has been submitted as the point of a timeline.
@@ -295,6 +311,7 @@ CUresult Stream::submit(const backend::Command* commands, size_t count, Completi
   VG_CHECK(admit());
   uint64_t value = 0;
   const CUresult submitted = enqueue(commands, count, &value);
+  if (submitted == CUDA_SUCCESS && count > 1) givenToDevice({timeline_, value});  // a graph, or many copies
   return finish(*context_, submitted, {timeline_, value}, completion);
 }
 
@@ -345,6 +362,7 @@ CUresult Stream::submitLarge(const backend::Command& command, Completion complet
       return finishInline(*context_, {timeline_, value}, completion);
   }
   const CUresult submitted = enqueue(&command, 1, &value);
+  if (submitted == CUDA_SUCCESS) givenToDevice({timeline_, value});
   return finish(*context_, submitted, {timeline_, value}, completion);
 }
 
@@ -362,6 +380,7 @@ CUresult Stream::launch(backend::LaunchRecord* record) {
       }
     }
     result = enqueue(&command, 1, &value);
+    if (result == CUDA_SUCCESS) givenToDevice({timeline_, value});
   }
   if (result != CUDA_SUCCESS && record->release) record->release(record);
   return finish(*context_, result, {timeline_, value}, completion);

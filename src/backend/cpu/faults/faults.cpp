@@ -7,6 +7,7 @@
 #include "alloc/memory_move.h"
 #include "backend/cpu/run/fibre.h"
 #include "base/sync/mutex.h"
+#include "check/races/host_accesses.h"
 #include "copy/guard.h"
 
 namespace vg::backend::cpu::faults {
@@ -14,6 +15,7 @@ namespace {
 
 constexpr int kInterrupt = SIGURG;
 constexpr int kSynchronous[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+constexpr int kStep = SIGTRAP;
 constexpr int kSignals = 65;
 
 // Whom to ask when a signal is none of ours. An application that installs a handler after us usually calls us from it:
@@ -71,7 +73,9 @@ void abandonCompile(const siginfo_t& info) {
 
 VG_OUTLIVES_FIBRE void handle(int signal, siginfo_t* info, void* context) {
   const int savedError = errno;
-  const bool moved = signal == SIGSEGV && info->si_code == SEGV_ACCERR && alloc::awaitMove(info->si_addr);
+  const bool watched =
+      signal == SIGSEGV && info->si_code == SEGV_ACCERR && check::host_accesses::faulted(info->si_addr, context);
+  const bool moved = watched || (signal == SIGSEGV && info->si_code == SEGV_ACCERR && alloc::awaitMove(info->si_addr));
   const bool copying =
       !moved && (signal == SIGSEGV || signal == SIGBUS) && info->si_code > 0 && copy::throwOut(context);
   if (!moved && !copying && !throwOut(signal, *info, context)) {
@@ -81,7 +85,15 @@ VG_OUTLIVES_FIBRE void handle(int signal, siginfo_t* info, void* context) {
   errno = savedError;
 }
 
-bool isOurs(const struct sigaction& action) { return (action.sa_flags & SA_SIGINFO) && action.sa_sigaction == handle; }
+void handleStep(int signal, siginfo_t* info, void* context) {
+  const int savedError = errno;
+  if (!check::host_accesses::stepped(context)) passOn(signal, info, context);
+  errno = savedError;
+}
+
+bool isOurs(const struct sigaction& action) {
+  return (action.sa_flags & SA_SIGINFO) && (action.sa_sigaction == handle || action.sa_sigaction == handleStep);
+}
 
 void install(int signal) {
   struct sigaction present {};
@@ -90,7 +102,7 @@ void install(int signal) {
   if (first) previous[signal].older = present;
   previous[signal].newest = present;
   struct sigaction ours {};
-  ours.sa_sigaction = handle;
+  ours.sa_sigaction = signal == kStep ? handleStep : handle;
   ours.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART | SA_NODEFER;
   sigemptyset(&ours.sa_mask);
   sigaction(signal, &ours, nullptr);
@@ -110,6 +122,15 @@ void arm() {
   }
   const MutexLock lock(installMutex);
   for (int signal : kSynchronous) install(signal);
+}
+
+bool armForSteps() {
+  arm();
+  const MutexLock lock(installMutex);
+  install(kStep);
+  struct sigaction step {
+  }, fault{};
+  return !sigaction(kStep, nullptr, &step) && isOurs(step) && !sigaction(SIGSEGV, nullptr, &fault) && isOurs(fault);
 }
 
 void interrupt(pthread_t thread) {

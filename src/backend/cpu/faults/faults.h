@@ -23,6 +23,9 @@ void abandonWith(Abandoner abandoner);
 
 // Makes sure that our handlers are in place; an application may have put its own in front since. Cheap when they are.
 void arm();
+// The same, and for accesses of the host that checked mode follows from one instruction to the next; false: they would
+// go to others.
+bool armForSteps();
 // Sends the interrupting signal; the handler is installed at the first use.
 void interrupt(pthread_t thread);
 

@@ -1,0 +1,267 @@
+#include "check/memory/host_pages.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "base/memory/own_memory.h"
+#include "base/sync/mutex.h"
+#include "base/undying.h"
+#include "check/races/order.h"
+
+namespace vg::check::host_pages {
+
+constinit std::atomic<bool> watched{false};
+
+namespace {
+
+constexpr uint64_t kChunk = 64 << 10;                // addresses whose pages have one entry in the index
+constexpr uint64_t kMostBytes = uint64_t{64} << 30;  // of an allocation that is watched
+constexpr unsigned kMostSteps = 4096;                // of accesses to a page; then it stays open until its work is over
+
+// The last work that touched each page, shifted left by one, and whether it wrote; 0: none that the host does not know.
+struct Chunk {
+  std::atomic<uint64_t> last[kChunk / kPage]{};
+};
+
+struct Touched {
+  uint64_t work;
+  bool writes;
+};
+struct PageState {
+  std::vector<Touched> by;                            // that the host does not know to be over
+  bool closed = false, listed = false, open = false;  // listed: to be closed; open: for as long as it is known
+  unsigned faults = 0, steppers = 0;
+};
+
+// Neighbouring pages that get the same protection by one call.
+class Protect {
+ public:
+  void add(uint64_t page, int protection) { pages_.push_back({page, protection}); }
+  // Returns those that the system refused.
+  std::vector<uint64_t> apply() {
+    std::vector<uint64_t> refused;
+    std::sort(pages_.begin(), pages_.end());
+    for (size_t from = 0, end = 0; from < pages_.size(); from = end) {
+      for (end = from + 1; end < pages_.size() && goesOn(end); ++end) {
+      }
+      const size_t bytes = (end - from) * kPage;
+      if (!mprotect(reinterpret_cast<void*>(pages_[from].first), bytes, pages_[from].second)) continue;
+      for (size_t k = from; k < end; ++k) refused.push_back(pages_[k].first);
+    }
+    return refused;
+  }
+
+ private:
+  bool goesOn(size_t k) const {
+    return pages_[k].first == pages_[k - 1].first + kPage && pages_[k].second == pages_[k - 1].second;
+  }
+  std::vector<std::pair<uint64_t, int>> pages_;
+};
+
+constexpr int kOpen = PROT_READ | PROT_WRITE;
+
+int protectionOf(const PageState& state) {
+  const bool written = std::any_of(state.by.begin(), state.by.end(), [](const Touched& t) { return t.writes; });
+  return written ? PROT_NONE : PROT_READ;
+}
+
+class Pages {
+ public:
+  void began(const alloc::MemoryTable& table, uint64_t address, uint64_t bytes) {
+    if (bytes > kMostBytes) return;
+    const MutexLock lock(mutex_);
+    if (!chunks_.load(std::memory_order_relaxed) && !reserve(table)) return;
+    for (uint64_t at = address / kChunk * kChunk; at < address + bytes; at += kChunk) {
+      std::atomic<Chunk*>& slot = chunks_.load(std::memory_order_relaxed)[(at - base_) / kChunk];
+      if (!slot.load(std::memory_order_relaxed)) slot.store(new Chunk, std::memory_order_release);
+    }
+    watched.store(true, std::memory_order_release);
+  }
+  void ended(uint64_t address, uint64_t bytes) {
+    const MutexLock lock(mutex_);
+    Protect opened;
+    for (auto at = states_.begin(); at != states_.end();)
+      at = at->first + kPage > address && at->first < address + bytes ? forget(at, opened) : std::next(at);
+    opened.apply();
+  }
+
+  void note(uint64_t address, uint64_t bytes, bool writes, uint64_t work) {
+    const uint64_t word = work << 1 | writes, written = work << 1 | 1;
+    for (uint64_t page = address / kPage * kPage; page < address + bytes; page += kPage) {
+      std::atomic<uint64_t>* const last = lastOf(page);
+      if (!last) continue;
+      const uint64_t seen = last->load(std::memory_order_relaxed);
+      if (seen == word || seen == written) continue;
+      const MutexLock lock(mutex_);
+      add(page, work, writes);
+      last->store(word, std::memory_order_relaxed);
+    }
+  }
+  bool mayBeClosed(uint64_t address) const { return lastOf(address); }
+
+  // Closes what ended work has left, but for pages that other work is at.
+  void workEnded(uint64_t work) {
+    if (!handled_.load(std::memory_order_acquire)) return;
+    const MutexLock lock(mutex_);
+    if (!running_.erase(work) || listed_.empty() || !handled_.load(std::memory_order_relaxed)()) return;
+    std::vector<uint64_t> left;
+    Protect closing;
+    for (const uint64_t page : listed_) {
+      const auto found = states_.find(page);
+      if (found == states_.end()) continue;
+      PageState& state = found->second;
+      const bool busy = isBusy(state);
+      state.listed = busy && !state.open;
+      if (state.listed) left.push_back(page);
+      if (busy || state.open || state.closed) continue;
+      state.closed = true;
+      if (!state.steppers) closing.add(page, protectionOf(state));
+    }
+    listed_ = std::move(left);
+    for (const uint64_t page : closing.apply()) states_[page].closed = false;
+  }
+
+  void hostLearned() {
+    const MutexLock lock(mutex_);
+    std::unordered_map<uint64_t, bool> known;
+    Protect opened;
+    for (auto at = states_.begin(); at != states_.end();) {
+      dropOver(at->second, known);
+      at = at->second.by.empty() ? forget(at, opened) : std::next(at);
+    }
+    opened.apply();
+  }
+
+  Fault fault(uint64_t address, bool ofProgram) {
+    const uint64_t page = address / kPage * kPage;
+    const MutexLock lock(mutex_);
+    const auto found = states_.find(page);
+    if (found == states_.end() || !found->second.closed) return Fault::Again;
+    PageState& state = found->second;
+    std::unordered_map<uint64_t, bool> known;
+    if (ofProgram) dropOver(state, known);
+    if (state.by.empty()) return forgetNow(found);
+    state.open |= ofProgram && ++state.faults > kMostSteps;
+    if (!ofProgram && !state.listed) {
+      state.listed = true;
+      listed_.push_back(page);
+    }
+    state.closed = ofProgram && !state.open;
+    mprotect(reinterpret_cast<void*>(page), kPage, kOpen);
+    if (!state.closed) return Fault::Again;
+    ++state.steppers;
+    return Fault::Step;
+  }
+  void stepped(uint64_t address) {
+    const uint64_t page = address / kPage * kPage;
+    const MutexLock lock(mutex_);
+    const auto found = states_.find(page);
+    if (found == states_.end() || !found->second.steppers || --found->second.steppers) return;
+    if (!found->second.closed) return;
+    if (mprotect(reinterpret_cast<void*>(page), kPage, protectionOf(found->second))) found->second.closed = false;
+  }
+
+  void closeWhere(bool (*handled)()) { handled_.store(handled, std::memory_order_release); }
+
+ private:
+  using States = std::unordered_map<uint64_t, PageState>;
+
+  bool reserve(const alloc::MemoryTable& table) VG_REQUIRES(mutex_) {
+    span_ = table.windows() * table.windowBytes();
+    base_ = reinterpret_cast<uint64_t>(table.windowStart(0));
+    std::byte* const words = span_ ? own_memory::take(span_ / kChunk * sizeof(void*)) : nullptr;
+    chunks_.store(reinterpret_cast<std::atomic<Chunk*>*>(words), std::memory_order_release);
+    return words;
+  }
+  std::atomic<uint64_t>* lastOf(uint64_t address) const {
+    std::atomic<Chunk*>* const chunks = chunks_.load(std::memory_order_acquire);
+    if (!chunks || address - base_ >= span_) return nullptr;
+    Chunk* const chunk = chunks[(address - base_) / kChunk].load(std::memory_order_acquire);
+    return chunk ? &chunk->last[address % kChunk / kPage] : nullptr;
+  }
+
+  void add(uint64_t page, uint64_t work, bool writes) VG_REQUIRES(mutex_) {
+    const order::WorkPointer known = order::find(work);
+    if (!known || order::hostHas(*known)) return;  // or nobody knows its order
+    running_.insert(work);
+    PageState& state = states_[page];
+    const auto same = std::find_if(state.by.begin(), state.by.end(), [&](const Touched& t) { return t.work == work; });
+    if (same == state.by.end())
+      state.by.push_back({work, writes});
+    else
+      same->writes |= writes;
+    if (state.listed) return;
+    state.listed = true;
+    listed_.push_back(page);
+  }
+  bool isBusy(const PageState& state) const VG_REQUIRES(mutex_) {
+    for (const Touched& touched : state.by)
+      if (running_.contains(touched.work)) return true;
+    return false;
+  }
+  static void dropOver(PageState& state, std::unordered_map<uint64_t, bool>& known) {
+    std::erase_if(state.by, [&](const Touched& touched) {
+      const auto [found, isNew] = known.try_emplace(touched.work, false);
+      if (isNew) {
+        const order::WorkPointer work = order::find(touched.work);
+        found->second = !work || order::hostHas(*work);
+      }
+      return found->second;
+    });
+  }
+  States::iterator forget(States::iterator at, Protect& opened) VG_REQUIRES(mutex_) {
+    if (at->second.closed) opened.add(at->first, kOpen);
+    if (std::atomic<uint64_t>* const last = lastOf(at->first)) last->store(0, std::memory_order_relaxed);
+    return states_.erase(at);
+  }
+  Fault forgetNow(States::iterator at) VG_REQUIRES(mutex_) {
+    Protect opened;
+    forget(at, opened);
+    opened.apply();
+    return Fault::Again;
+  }
+
+  Mutex mutex_;
+  std::atomic<bool (*)()> handled_{nullptr};
+  uint64_t base_ = 0, span_ = 0;  // constant once there are chunks
+  std::atomic<std::atomic<Chunk*>*> chunks_{nullptr};
+  States states_ VG_GUARDED_BY(mutex_);
+  std::vector<uint64_t> listed_ VG_GUARDED_BY(mutex_);          // pages to be closed
+  std::unordered_set<uint64_t> running_ VG_GUARDED_BY(mutex_);  // works that have touched pages
+};
+Pages& pages() {  // never destroyed
+  return undyingFrom<Pages>([] { return Pages(); });
+}
+
+void workEnded(uint64_t work) {
+  if (watched.load(std::memory_order_relaxed)) pages().workEnded(work);
+}
+void hostLearned() {
+  if (watched.load(std::memory_order_relaxed)) pages().hostLearned();
+}
+constexpr order::Listener kListener{workEnded, hostLearned};
+
+}  // namespace
+
+void closeWhere(bool (*handled)()) { pages().closeWhere(handled); }
+
+void began(const alloc::MemoryTable& table, uint64_t address, uint64_t bytes) {
+  order::listen(kListener);
+  pages().began(table, address, bytes);
+}
+void ended(uint64_t address, uint64_t bytes) {
+  if (watched.load(std::memory_order_relaxed)) pages().ended(address, bytes);
+}
+void note(uint64_t address, uint64_t bytes, bool writes, uint64_t work) { pages().note(address, bytes, writes, work); }
+bool mayBeClosed(uint64_t address) { return watched.load(std::memory_order_acquire) && pages().mayBeClosed(address); }
+Fault fault(uint64_t address, bool ofProgram) {
+  return mayBeClosed(address) ? pages().fault(address, ofProgram) : Fault::Foreign;
+}
+void stepped(uint64_t address) { pages().stepped(address); }
+
+}  // namespace vg::check::host_pages

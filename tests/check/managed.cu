@@ -1,0 +1,359 @@
+// Races of host code on managed memory, each in a case of its own, and programs that do nothing wrong. Run it with the
+// name of a case, in checked mode; lines of both sides of a race are marked with HERE or OTHER and the case.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <numeric>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <cuda/atomic>
+
+#define CHECK(call)                                                         \
+  do {                                                                      \
+    const cudaError_t checked_ = (call);                                    \
+    if (checked_ != cudaSuccess) {                                          \
+      std::printf("line %d: %s\n", __LINE__, cudaGetErrorString(checked_)); \
+      std::exit(2);                                                         \
+    }                                                                       \
+  } while (0)
+
+constexpr int kBlocks = 8, kThreads = 128, kCount = kBlocks * kThreads;
+
+static __device__ int self() { return blockIdx.x * blockDim.x + threadIdx.x; }
+
+__global__ void fill(int* data, int value) {
+  data[self()] = value + self();  // OTHER fill
+}
+__global__ void sum(const int* data, int* out) {
+  out[self()] = data[self()];  // OTHER sum
+}
+__global__ void fillEven(int* data) { data[2 * self()] = self(); }
+__global__ void fillBytes(unsigned char* data) {
+  data[2 * self()] = 1;  // OTHER oneByteOfMany
+}
+__managed__ int variable[kCount];
+__global__ void fillVariable() {
+  variable[self()] = self();  // OTHER hostReadsVariable
+}
+
+// The device tells the host.
+__global__ void writeAndTell(int* data, int* flag) {
+  data[self()] = self();
+  __threadfence_system();
+  __syncthreads();
+  if (threadIdx.x == 0) atomicAdd_system(flag, 1);
+}
+__global__ void tellByRelease(int* data, cuda::atomic<int, cuda::thread_scope_system>* flag) {
+  data[threadIdx.x] = threadIdx.x;
+  __syncthreads();
+  if (threadIdx.x == 0) flag->store(1, cuda::memory_order_release);
+}
+// The host tells the device, which answers.
+__global__ void waitAndAnswer(int* data, volatile int* go, volatile int* done) {
+  if (threadIdx.x == 0)
+    while (!*go) {
+    }
+  __syncthreads();
+  __threadfence_system();
+  data[threadIdx.x] += 1;
+  __threadfence_system();
+  __syncthreads();
+  if (threadIdx.x == 0) *done = 1;
+}
+__global__ void countInFlight(int* counter) { atomicAdd_system(counter, 1); }
+
+static int* managed(size_t count, unsigned flags = cudaMemAttachGlobal) {
+  int* data = nullptr;
+  CHECK(cudaMallocManaged(&data, count * sizeof(int), flags));
+  std::memset(data, 0, count * sizeof(int));
+  return data;
+}
+static cudaStream_t stream() {
+  cudaStream_t made;
+  CHECK(cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking));
+  return made;
+}
+static long total(const int* data, size_t count) { return std::accumulate(data, data + count, 0L); }
+static volatile long kept;
+
+static void faulty(const std::string& name) {
+  const auto is = [&](const char* other) { return name == other; };
+  int *const data = managed(2 * kCount), *const out = managed(kCount);
+  const cudaStream_t s = stream(), t = stream();
+  if (is("hostReads")) {
+    fill<<<kBlocks, kThreads, 0, s>>>(data, 1);
+    kept = data[17];  // HERE hostReads
+  }
+  if (is("hostWrites")) {
+    fill<<<kBlocks, kThreads, 0, s>>>(data, 1);
+    data[17] = -5;  // HERE hostWrites
+  }
+  if (is("hostWritesWhatIsRead")) {
+    sum<<<kBlocks, kThreads, 0, s>>>(data, out);
+    data[3] = 8;  // HERE hostWritesWhatIsRead
+  }
+  if (is("hostIncrements")) {
+    fill<<<kBlocks, kThreads, 0, s>>>(data, 1);
+    data[kCount - 1] += 7;  // HERE hostIncrements
+  }
+  if (is("hostFills")) {
+    fill<<<kBlocks, kThreads, 0, s>>>(data, 1);
+    std::memset(data, 0xff, kCount * sizeof(int));  // HERE hostFills
+  }
+  if (is("otherStreamAwaited")) {
+    fill<<<kBlocks, kThreads, 0, s>>>(data, 1);
+    CHECK(cudaStreamSynchronize(t));
+    kept = data[1];  // HERE otherStreamAwaited
+  }
+  if (is("eventTooEarly")) {
+    cudaEvent_t event;
+    CHECK(cudaEventCreate(&event));
+    CHECK(cudaEventRecord(event, s));
+    fill<<<kBlocks, kThreads, 0, s>>>(data, 1);
+    CHECK(cudaEventSynchronize(event));
+    kept = data[1];  // HERE eventTooEarly
+  }
+  if (is("otherThread")) {
+    fill<<<kBlocks, kThreads, 0, s>>>(data, 1);
+    std::thread([&] {
+      kept = data[64];  // HERE otherThread
+    }).join();
+  }
+  if (is("hostReadsVariable")) {
+    fillVariable<<<kBlocks, kThreads, 0, s>>>();
+    kept = variable[5];  // HERE hostReadsVariable
+  }
+  if (is("hostReadsBesideCopy")) {
+    int* other = nullptr;
+    CHECK(cudaMalloc(&other, kCount * sizeof(int)));
+    CHECK(cudaMemsetAsync(other, 1, kCount * sizeof(int), s));
+    CHECK(cudaMemcpyAsync(data, other, kCount * sizeof(int), cudaMemcpyDefault, s));  // OTHER hostReadsBesideCopy
+    kept = data[9];                                                                   // HERE hostReadsBesideCopy
+  }
+  if (is("hostWritesSourceOfCopy")) {
+    int* other = nullptr;
+    CHECK(cudaMalloc(&other, kCount * sizeof(int)));
+    CHECK(cudaMemcpyAsync(other, data, kCount * sizeof(int), cudaMemcpyDefault, s));  // OTHER hostWritesSourceOfCopy
+    data[9] = 4;                                                                      // HERE hostWritesSourceOfCopy
+  }
+  if (is("hostReadsBesideFill")) {
+    CHECK(cudaMemsetAsync(data, 1, kCount * sizeof(int), s));  // OTHER hostReadsBesideFill
+    kept = data[9];                                            // HERE hostReadsBesideFill
+  }
+  if (is("hostReadsBesideGraph")) {
+    cudaGraph_t graph;
+    cudaGraphExec_t executable;
+    CHECK(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
+    fill<<<kBlocks, kThreads, 0, s>>>(data, 1);
+    sum<<<kBlocks, kThreads, 0, s>>>(data, out);
+    CHECK(cudaStreamEndCapture(s, &graph));
+    CHECK(cudaGraphInstantiate(&executable, graph, nullptr, nullptr, 0));
+    CHECK(cudaGraphLaunch(executable, s));
+    kept = data[9];  // HERE hostReadsBesideGraph
+  }
+  if (is("attachedToAnother")) {
+    CHECK(cudaStreamAttachMemAsync(t, data));
+    CHECK(cudaStreamSynchronize(t));
+    fill<<<kBlocks, kThreads, 0, s>>>(data, 1);
+    CHECK(cudaStreamSynchronize(t));
+    kept = data[2];  // HERE attachedToAnother
+  }
+  if (is("oneByteOfMany")) {
+    auto* const bytes = reinterpret_cast<unsigned char*>(data);
+    fillBytes<<<kBlocks, kThreads, 0, s>>>(bytes);
+    kept = bytes[2 * 100];  // HERE oneByteOfMany
+  }
+  CHECK(cudaDeviceSynchronize());
+}
+
+static void tell(int* data, int* flag, int* go) {
+  volatile int *const told = flag, *const start = go;
+  for (int round = 0; round < 3; ++round) {
+    *told = 0;
+    writeAndTell<<<kBlocks, kThreads, 0, stream()>>>(data, flag);
+    while (*told != kBlocks) {
+    }
+    kept = total(data, kCount);
+    std::memset(data, 0, kCount * sizeof(int));
+  }
+  *told = 0;
+  waitAndAnswer<<<1, kThreads, 0, stream()>>>(data, go, flag);
+  data[7] = 100;
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  *start = 1;
+  while (!*told) {
+  }
+  if (data[7] != 101) std::printf("the kernel did not see the host's store\n");
+  data[7] = 0;
+}
+
+static void releases(int* data, int* place) {
+  auto* const flag = new (place) cuda::atomic<int, cuda::thread_scope_system>(0);
+  tellByRelease<<<1, kThreads, 0, stream()>>>(data, flag);
+  while (!flag->load(cuda::memory_order_acquire)) {
+  }
+  kept = total(data, kThreads);
+}
+
+static void byFiles(int* data, int* other) {
+  char path[] = "/tmp/managed-XXXXXX";
+  const int file = mkstemp(path);
+  unlink(path);
+  fill<<<kBlocks, kThreads, 0, stream()>>>(data, 1);
+  if (write(file, other, kCount * sizeof(int)) != kCount * sizeof(int)) std::printf("write failed\n");
+  if (pread(file, other, kCount * sizeof(int), 0) != kCount * sizeof(int)) std::printf("read failed\n");
+  CHECK(cudaDeviceSynchronize());
+  if (write(file, data, kCount * sizeof(int)) != kCount * sizeof(int)) std::printf("later write failed\n");
+  if (pread(file, data, kCount * sizeof(int), 0) != kCount * sizeof(int)) std::printf("later read failed\n");
+}
+
+static void byThreads(int* data) {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool over = false;
+  const cudaStream_t s = stream();
+  std::thread waits([&] {
+    fill<<<kBlocks, kThreads, 0, s>>>(data, 1);
+    CHECK(cudaStreamSynchronize(s));
+    const std::lock_guard lock(mutex);
+    over = true;
+    changed.notify_one();
+  });
+  std::unique_lock lock(mutex);
+  changed.wait(lock, [&] { return over; });
+  data[3] = 4;
+  kept = total(data, kCount);
+  waits.join();
+}
+
+static void fine(const std::string& name) {
+  const auto is = [&](const char* other) { return name == other; };
+  int *const data = managed(2 * kCount), *const out = managed(kCount), *const word = managed(1), *const go = managed(1);
+  const cudaStream_t s = stream(), t = stream();
+  if (is("fineTurns"))
+    for (int round = 0; round < 20; ++round) {
+      for (int k = 0; k < kCount; ++k) data[k] = round;
+      fill<<<kBlocks, kThreads, 0, s>>>(data, round);
+      sum<<<kBlocks, kThreads, 0, s>>>(data, out);
+      CHECK(cudaStreamSynchronize(s));
+      kept = total(out, kCount);
+    }
+  if (is("fineEvent")) {
+    cudaEvent_t event;
+    CHECK(cudaEventCreate(&event));
+    fill<<<kBlocks, kThreads, 0, s>>>(data, 1);
+    CHECK(cudaEventRecord(event, s));
+    sum<<<kBlocks, kThreads, 0, t>>>(out, out);
+    while (cudaEventQuery(event) != cudaSuccess) {
+    }
+    kept = total(data, kCount);
+    data[4] = 3;
+  }
+  if (is("fineOtherBytes")) {
+    fillEven<<<kBlocks / 2, kThreads, 0, s>>>(data);
+    for (int k = 1; k < kCount; k += 2) data[k] = k;
+    kept = data[1];
+    auto* const bytes = reinterpret_cast<unsigned char*>(out);
+    fillBytes<<<kBlocks, kThreads, 0, s>>>(bytes);
+    for (int k = 1; k < 2 * kCount; k += 2) bytes[k] = 2;
+  }
+  if (is("fineBothRead")) {
+    sum<<<kBlocks, kThreads, 0, s>>>(data, out);
+    kept = total(data, kCount);
+  }
+  if (is("fineOtherAllocation")) {
+    fill<<<kBlocks, kThreads, 0, s>>>(data, 1);
+    for (int k = 0; k < kCount; ++k) out[k] = k;
+    *word = 1;
+  }
+  if (is("fineFlags")) tell(data, word, go);
+  if (is("fineRelease")) releases(data, word);
+  if (is("fineCounter")) {
+    for (int k = 0; k < 10; ++k) countInFlight<<<kBlocks, kThreads, 0, s>>>(word);
+    for (int k = 0; k < 10; ++k) kept = *static_cast<volatile int*>(word);
+    cuda::atomic_ref<int, cuda::thread_scope_system>(*word).fetch_add(1);
+  }
+  if (is("fineHostFunction")) {
+    static std::atomic<bool> called;
+    static int* seen = data;
+    fill<<<kBlocks, kThreads, 0, s>>>(data, 1);
+    CHECK(cudaLaunchHostFunc(
+        s,
+        [](void*) {
+          kept = seen[5];
+          seen[5] = 1;
+          called = true;
+        },
+        nullptr));
+    while (!called) {
+    }
+    data[6] = 1;
+  }
+  if (is("finePinnedWord")) {
+    int *host = nullptr, *ones = nullptr;
+    CHECK(cudaMallocHost(&host, sizeof(int)));
+    CHECK(cudaMalloc(&ones, sizeof(int)));
+    CHECK(cudaMemset(ones, 1, sizeof(int)));
+    CHECK(cudaDeviceSynchronize());
+    *host = 0;
+    fill<<<kBlocks, kThreads, 0, s>>>(data, 1);
+    CHECK(cudaMemcpyAsync(host, ones, sizeof(int), cudaMemcpyDeviceToHost, s));
+    while (!*static_cast<volatile int*>(host)) {
+    }
+    kept = total(data, kCount);
+  }
+  if (is("fineSameValue")) {
+    fill<<<kBlocks, kThreads, 0, s>>>(data, 1);
+    data[4] = 5;
+  }
+  if (is("fineAttached")) {
+    CHECK(cudaStreamAttachMemAsync(s, data, 0, cudaMemAttachSingle));
+    CHECK(cudaStreamAttachMemAsync(t, out, 0, cudaMemAttachSingle));
+    fill<<<kBlocks, kThreads, 0, s>>>(data, 1);
+    out[1] = 1;
+    CHECK(cudaStreamSynchronize(s));
+    kept = total(data, kCount);
+  }
+  if (is("fineAdvised")) {
+    cudaMemLocation device{cudaMemLocationTypeDevice, 0};
+    CHECK(cudaMemAdvise(data, kCount * sizeof(int), cudaMemAdviseSetReadMostly, device));
+    CHECK(cudaMemPrefetchAsync(data, kCount * sizeof(int), device, 0, s));
+    sum<<<kBlocks, kThreads, 0, s>>>(data, out);
+    kept = total(data, kCount);
+  }
+  if (is("fineFree")) {
+    fill<<<kBlocks, kThreads, 0, s>>>(data, 1);
+    CHECK(cudaFree(data));
+    int* const again = managed(2 * kCount);
+    kept = total(again, kCount);
+  }
+  if (is("fineFiles")) byFiles(data, out);
+  if (is("fineThreads")) byThreads(data);
+  if (is("fineCopies")) {
+    std::vector<int> host(kCount, 3);
+    CHECK(cudaMemcpy(data, host.data(), kCount * sizeof(int), cudaMemcpyDefault));
+    data[1] = 2;
+    CHECK(cudaMemcpy(out, data, kCount * sizeof(int), cudaMemcpyDefault));
+    CHECK(cudaDeviceSynchronize());
+    kept = total(out, kCount);
+    CHECK(cudaMemset(data, 0, kCount * sizeof(int)));
+    CHECK(cudaDeviceSynchronize());
+    data[1] = 2;
+  }
+  CHECK(cudaDeviceSynchronize());
+}
+
+int main(int argc, char** argv) {
+  if (argc != 2) return 2;
+  std::strncmp(argv[1], "fine", 4) ? faulty(argv[1]) : fine(argv[1]);
+  std::printf("end: %s\n", cudaGetErrorName(cudaDeviceSynchronize()));
+  return 0;
+}
