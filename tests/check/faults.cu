@@ -241,6 +241,41 @@ __global__ void divergentBarrier(int* out) {
   out[threadIdx.x] = value;
 }
 
+__global__ void namedBarrierOfSome(int* out) {
+  int value = int(threadIdx.x);
+  if (threadIdx.x % 2)
+    asm volatile("bar.sync 3, 32;");  // HERE namedBarrierOfSome
+  else
+    value = __shfl_sync(0xffffffff, value, 3);
+  out[threadIdx.x] = value;
+}
+
+__global__ void votingBarrierOfSome(int* out) {
+  int value = int(threadIdx.x);
+  if (threadIdx.x < 8)
+    value = __syncthreads_or(value);  // HERE votingBarrierOfSome
+  else
+    value = __shfl_sync(0xffffffff, value, 3);
+  out[threadIdx.x] = value;
+}
+
+__global__ void barriersOfTwoLines(int* out) {
+  if (threadIdx.x < 16)
+    __syncthreads();  // HERE barriersOfTwoLines
+  else
+    asm volatile("bar.sync 0;");
+  out[threadIdx.x] = 1;
+}
+
+__global__ void warpSyncOfSome(int* out) {
+  int value = int(threadIdx.x);
+  if (threadIdx.x < 16)
+    __syncwarp();  // HERE warpSyncOfSome
+  else
+    value = __any_sync(0xffffffff, value > 40);
+  out[threadIdx.x] = value;
+}
+
 __global__ void deadlock(int* out) {
   if (threadIdx.x < 32) asm volatile("bar.sync 1, 64;");  // HERE deadlock
   out[threadIdx.x] = 1;
@@ -393,6 +428,10 @@ static void run(const char* name) {
   if (is("partOfWarp")) partOfWarp<<<1, 32>>>(out);
   if (is("partOfBlock")) partOfBlock<<<1, 64>>>(out);
   if (is("divergentBarrier")) divergentBarrier<<<1, 32>>>(out);
+  if (is("namedBarrierOfSome")) namedBarrierOfSome<<<1, 32>>>(out);
+  if (is("votingBarrierOfSome")) votingBarrierOfSome<<<1, 32>>>(out);
+  if (is("barriersOfTwoLines")) barriersOfTwoLines<<<1, 32>>>(out);
+  if (is("warpSyncOfSome")) warpSyncOfSome<<<1, 32>>>(out);
   if (is("deadlock")) deadlock<<<1, 64>>>(out);
   if (is("maskNamesOthers")) maskNamesOthers<<<1, 32>>>(out);
   if (is("maskWithoutCaller")) maskWithoutCaller<<<1, 32>>>(out, 0x0000ffff);

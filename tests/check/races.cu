@@ -2,12 +2,15 @@
 // them in a way that CUDA promises, and checked mode must say nothing; the others leave it out. Faults are compared by
 // compare.py with expected-races.tsv and must name the lines marked "HERE" and "OTHER".
 #include <cooperative_groups.h>
+#include <cuda_pipeline.h>
 #include <cuda_runtime.h>
 
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+
+#include <cuda/barrier>
 
 namespace cg = cooperative_groups;
 
@@ -351,6 +354,154 @@ static void flagForTheHost(int* data, int* out) {
   add<<<1, kThreads, 0, stream()>>>(data, out);
 }
 
+// Copies to shared memory that run beside their threads.
+static __device__ int self() { return blockIdx.x * blockDim.x + threadIdx.x; }
+static __device__ unsigned sharedAddress(const void* pointer) { return unsigned(__cvta_generic_to_shared(pointer)); }
+static __device__ void copyTo(int* to, const int* from) {
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(sharedAddress(to)), "l"(from) : "memory");
+}
+static __device__ void bulkCopyTo(void* to, const void* from, int bytes,
+                                  cuda::barrier<cuda::thread_scope_block>& tells) {
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+                   sharedAddress(to)),
+               "l"(from), "r"(bytes), "r"(sharedAddress(cuda::device::barrier_native_handle(tells)))
+               : "memory");
+}
+
+__global__ void copyNotAwaited(const int* data, int* out) {
+  __shared__ int tile[kThreads];
+  copyTo(&tile[threadIdx.x], &data[self()]);  // OTHER copyNotAwaited
+  __pipeline_commit();
+  out[self()] = tile[threadIdx.x];  // HERE copyNotAwaited
+  __pipeline_wait_prior(0);
+}
+__global__ void copyOfLastGroup(const int* data, int* out) {
+  __shared__ int tile[2][kThreads];
+  copyTo(&tile[0][threadIdx.x], &data[self()]);
+  __pipeline_commit();
+  copyTo(&tile[1][threadIdx.x], &data[self()]);  // OTHER copyOfLastGroup
+  __pipeline_commit();
+  __pipeline_wait_prior(1);
+  __syncthreads();
+  out[self()] = tile[0][threadIdx.x ^ 1] + tile[1][threadIdx.x];  // HERE copyOfLastGroup
+  __pipeline_wait_prior(0);
+}
+__global__ void copyWithoutBarrier(const int* data, int* out) {
+  __shared__ int tile[kThreads];
+  copyTo(&tile[threadIdx.x], &data[self()]);  // OTHER copyWithoutBarrier
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+  out[self()] = tile[threadIdx.x ^ 32];  // HERE copyWithoutBarrier
+}
+__global__ void copyAwaitedTooLate(const int* data, int* out) {
+  __shared__ int tile[kThreads];
+  copyTo(&tile[threadIdx.x], &data[self()]);  // OTHER copyAwaitedTooLate
+  __pipeline_commit();
+  __syncthreads();
+  __pipeline_wait_prior(0);
+  out[self()] = tile[threadIdx.x ^ 32];  // HERE copyAwaitedTooLate
+}
+__global__ void copyOverRead(const int* data, int* out) {
+  __shared__ int tile[kThreads];
+  tile[threadIdx.x] = 0;
+  __syncthreads();
+  out[self()] = tile[threadIdx.x ^ 32];       // OTHER copyOverRead
+  copyTo(&tile[threadIdx.x], &data[self()]);  // HERE copyOverRead
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+}
+__global__ void copyOverwritten(const int* data, int* out) {
+  __shared__ int tile[kThreads];
+  copyTo(&tile[threadIdx.x], &data[self()]);  // OTHER copyOverwritten
+  __pipeline_commit();
+  tile[threadIdx.x] = -5;  // HERE copyOverwritten
+  __pipeline_wait_prior(0);
+  out[self()] = tile[threadIdx.x];
+}
+__global__ void fineCopies(const int* data, int* out) {
+  __shared__ int tile[2][kThreads];
+  int sum = 0;
+  copyTo(&tile[0][threadIdx.x], &data[threadIdx.x]);
+  __pipeline_commit();
+  for (int k = 1; k <= 100; ++k) {
+    if (k < 100) copyTo(&tile[k % 2][threadIdx.x], &data[k % kBlocks * kThreads + threadIdx.x]);
+    __pipeline_commit();
+    __pipeline_wait_prior(1);
+    sum += tile[(k - 1) % 2][threadIdx.x];
+    __syncthreads();
+    sum += tile[(k - 1) % 2][threadIdx.x ^ 32];
+    __syncthreads();
+  }
+  out[self()] = sum;
+}
+__global__ void fineCopiesOfSome(const int* data, int* out) {
+  __shared__ int tile[kThreads];
+  if (threadIdx.x % 3) {
+    copyTo(&tile[threadIdx.x], &data[self()]);
+    __pipeline_commit();
+    __pipeline_wait_prior(0);
+  } else {
+    tile[threadIdx.x] = 0;
+  }
+  __syncthreads();
+  out[self()] = tile[threadIdx.x ^ 32];
+}
+__global__ void fineCopiesByBarrier(const int* data, int* out) {
+  __shared__ int tile[kThreads];
+  __shared__ cuda::barrier<cuda::thread_scope_block> arrived;
+  if (threadIdx.x == 0) init(&arrived, blockDim.x);
+  __syncthreads();
+  cuda::memcpy_async(&tile[threadIdx.x], &data[self()], sizeof(int), arrived);
+  arrived.arrive_and_wait();
+  out[self()] = tile[threadIdx.x ^ 32];
+}
+
+__global__ void bulkNotAwaited(const int* data, int* out) {
+  __shared__ alignas(16) int tile[kThreads];
+  __shared__ cuda::barrier<cuda::thread_scope_block> arrived;
+  if (threadIdx.x == 0) init(&arrived, 1);
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    bulkCopyTo(tile, data, sizeof tile, arrived);  // OTHER bulkNotAwaited
+    (void)cuda::device::barrier_arrive_tx(arrived, 1, sizeof tile);
+  }
+  __syncthreads();
+  out[self()] = tile[threadIdx.x];  // HERE bulkNotAwaited
+}
+__global__ void fineBulkCopies(const int* data, int* out) {
+  __shared__ alignas(16) int tile[kThreads];
+  __shared__ cuda::barrier<cuda::thread_scope_block> arrived;
+  if (threadIdx.x == 0) init(&arrived, 1);
+  __syncthreads();
+  int sum = 0;
+  for (int round = 0; round < 5; ++round) {
+    if (threadIdx.x == 0) {
+      bulkCopyTo(tile, data + round * kThreads, sizeof tile, arrived);
+      (void)cuda::device::barrier_arrive_tx(arrived, 1, sizeof tile);
+    }
+    arrived.wait_parity(round % 2);
+    sum += tile[threadIdx.x ^ 32];
+    __syncthreads();
+  }
+  out[self()] = sum;
+}
+
+static void copies(const char* name, int* data, int* out) {
+  const auto is = [&](const char* other) { return !std::strcmp(name, other); };
+  fill<<<kBlocks, kThreads>>>(data, 1);
+  if (is("copyNotAwaited")) copyNotAwaited<<<kBlocks, kThreads>>>(data, out);
+  if (is("copyOfLastGroup")) copyOfLastGroup<<<kBlocks, kThreads>>>(data, out);
+  if (is("copyWithoutBarrier")) copyWithoutBarrier<<<kBlocks, kThreads>>>(data, out);
+  if (is("copyAwaitedTooLate")) copyAwaitedTooLate<<<kBlocks, kThreads>>>(data, out);
+  if (is("copyOverRead")) copyOverRead<<<kBlocks, kThreads>>>(data, out);
+  if (is("copyOverwritten")) copyOverwritten<<<kBlocks, kThreads>>>(data, out);
+  if (is("bulkNotAwaited")) bulkNotAwaited<<<kBlocks, kThreads>>>(data, out);
+  if (is("fineBulkCopies")) fineBulkCopies<<<kBlocks, kThreads>>>(data, out);
+  if (is("fineCopies")) fineCopies<<<kBlocks, kThreads>>>(data, out);
+  if (is("fineCopiesOfSome")) fineCopiesOfSome<<<kBlocks, kThreads>>>(data, out);
+  if (is("fineCopiesByBarrier")) fineCopiesByBarrier<<<kBlocks, kThreads>>>(data, out);
+}
+
 static void run(const char* name) {
   const auto is = [&](const char* other) { return !std::strcmp(name, other); };
   int *const data = allocate(2 * kCount), *const out = allocate(kCount);
@@ -409,6 +560,10 @@ static void run(const char* name) {
     CHECK(cudaFreeAsync(piece, s));  // HERE afterFree
   }
   if (is("graphWithoutEdge")) inGraph(false, data, out);
+  if ((std::strstr(name, "copy") || std::strstr(name, "bulk") || std::strstr(name, "fineCopies") ||
+       std::strstr(name, "Bulk")) &&
+      !std::strstr(name, "Beside"))
+    copies(name, data, out);
 
   if (is("fineLastBlock")) fineLastBlock<<<kBlocks, kThreads>>>(data, out);
   if (is("fineFlag")) fineFlag<<<4, kThreads>>>(data, out);

@@ -230,9 +230,10 @@ void BlockChecks::checkShared(const ptx::Access& access, uint32_t offset) {
   if (access.kind != Kind::Load) shared_.written(offset, bytes);
 }
 
-void BlockChecks::fills(const ptx::Access& to) {
+void BlockChecks::fills(const ptx::Access& to, const ptx::Access* reports) {
   resolveOverwrite();
   const SharedPlace place = sharedPlace(to);
+  if (reports && to.bytes && wants(Tool::Race)) fillsBeside(to, place, *reports);
   if (!wants(Tool::Init) || !place.own || place.offset >= block_->sharedLimit) return;
   const uint64_t rest = block_->sharedLimit - place.offset;
   shared_.written(static_cast<uint32_t>(place.offset),

@@ -67,7 +67,9 @@ class BlockChecks final : public ptx::BlockObserver {
   bool watchesAccesses() const override { return wants(Tool::Memory) || wants(Tool::Race) || wants(Tool::Init); }
   bool allows(const ptx::Access& access, Own own) override;
   void passes(const ptx::Access& object) override;
-  void fills(const ptx::Access& to) override;
+  void fills(const ptx::Access& to, const ptx::Access* reports) override;
+  void fillsBeside(const ptx::Access& to, const SharedPlace& place, const ptx::Access& reports);
+  void copies(uint32_t warp, uint32_t mask, Copies what, uint32_t left) override;
   void arrives(const ptx::BarrierArrival& arrival) override;
   void leaves(uint32_t warp, uint32_t id, uint32_t mask) override;
   void arrivesCluster(uint32_t warp, uint32_t mask) override;

@@ -120,12 +120,39 @@ void BlockChecks::passes(const ptx::Access& object) {
   notes_.take(*block_, shared_, clocks_);
   const SharedPlace place = sharedPlace(object);
   const uint32_t thread = linear(object.warp, object.lane);
+  const ptx::Instruction& by = *object.instruction;
+  if (place.own && (by.has(ptx::Mod::TestWait) || by.has(ptx::Mod::TryWait)))
+    shared_.copies().waitAt(place.offset, thread, clocks_.sinceBegin(thread));
   if (inCluster_ && place.isShared) {
     const uint64_t word = object.address + (object.isShared ? reinterpret_cast<uint64_t>(block_->shared) : 0);
     global_.acquire(word, thread);
     global_.release(word, thread);
   }
   if (place.own) clocks_.pass(thread, reinterpret_cast<uint64_t>(block_->shared) + place.offset);
+}
+
+void BlockChecks::copies(uint32_t warp, uint32_t mask, Copies what, uint32_t left) {
+  if (!wants(Tool::Race)) return;
+  resolveOverwrite();
+  notes_.take(*block_, shared_, clocks_);
+  for (; mask; mask &= mask - 1) {
+    const uint32_t thread = linear(warp, static_cast<uint32_t>(std::countr_zero(mask)));
+    const uint32_t clock = clocks_.sinceBegin(thread);
+    if (what == Copies::Commit) shared_.copies().commit(thread);
+    if (what == Copies::Wait) shared_.copies().wait(thread, left, clock);
+    if (what == Copies::WaitForAll) shared_.copies().waitForAll(thread, clock);
+  }
+}
+
+// A bulk copy, of which whoever waits at the barrier object learns.
+void BlockChecks::fillsBeside(const ptx::Access& to, const SharedPlace& place, const ptx::Access& reports) {
+  const SharedPlace barrier = sharedPlace(reports);
+  if (inCluster_ || !place.own || !barrier.own || to.bytes > block_->sharedLimit - place.offset) return;
+  notes_.take(*block_, shared_, clocks_);
+  Hazard hazard;
+  const uint32_t thread = linear(to.warp, to.lane);
+  const auto offset = static_cast<uint32_t>(place.offset);
+  if (shared_.touchByBulk(to, offset, thread, barrier.offset, clocks_, hazard)) reports_.hazard(hazard);
 }
 
 // The store has been done by now. One that leaves the value as it was harms nobody.
@@ -174,7 +201,8 @@ void BlockChecks::leaves(uint32_t warp, uint32_t id, uint32_t) {
     const bool all = meeting.comers == threads || meeting.whole;
     if (!all) notes_.take(*block_, shared_, clocks_);
     if (all)
-      clocks_.meetAll(), notes_.begin(*block_, !inCluster_ && (!wants(Tool::Init) || shared_.isWritten()));
+      clocks_.meetAll(), notes_.begin(*block_, !inCluster_ && !shared_.copies().pending() &&
+                                                   (!wants(Tool::Init) || shared_.isWritten()));
     else
       clocks_.meet(threadsOf(meeting.come, BlockMeeting::kWarps), threadsOf(meeting.wait, BlockMeeting::kWarps));
   }

@@ -83,8 +83,13 @@ void BlockReports::hazard(const Hazard& hazard) {
       break;
   }
   char headline[256];
-  std::snprintf(headline, sizeof headline, "a thread %s shared memory at offset %#x that another %s, unordered", now,
-                hazard.offset, before);
+  std::snprintf(headline, sizeof headline, "a thread %s shared memory at offset %#x that %s %s, unordered", now,
+                hazard.offset, hazard.otherCopies ? "an asynchronous copy" : "another", before);
+  if (hazard.otherCopies)
+    return describeLast(headline,
+                        {where(hazard.at), byWhom(hazard.thread),
+                         "the other is a copy that was begun by " + threadName(hazard.other) + ", " + placeOf(otherAt),
+                         "nobody has waited for the copy, or no barrier is behind the wait"});
   const bool sameWarp = hazard.thread / ptx::kWarpSize == hazard.other / ptx::kWarpSize;
   describeLast(headline, {where(hazard.at), byWhom(hazard.thread),
                           "the other is " + threadName(hazard.other) +

@@ -321,7 +321,17 @@ void meet(ptx::BlockState& block, const CompiledKernel& kernel, const WarpMeetin
   if (told.meeting == ptx::Meeting::Waits || told.meeting == ptx::Meeting::Arrives)
     return checks.arrives(
         {told.warp, id, told.threads, told.mask, told.mask, told.meeting == ptx::Meeting::Waits, true, true, at});
-  meetByMasks(checks, told, at);
+  using Copies = ptx::BlockObserver::Copies;
+  switch (told.meeting) {
+    case ptx::Meeting::CopiesCommit:
+      return checks.copies(told.warp, told.mask, Copies::Commit, 0);
+    case ptx::Meeting::CopiesWait:
+      return checks.copies(told.warp, told.mask, Copies::Wait, told.barrier);
+    case ptx::Meeting::CopiesWaitForAll:
+      return checks.copies(told.warp, told.mask, Copies::WaitForAll, 0);
+    default:
+      return meetByMasks(checks, told, at);
+  }
 }
 
 bool judgeOne(ptx::BlockState& block, const CompiledKernel& kernel, const LaneAccess& asked) {

@@ -10,8 +10,10 @@
 #include <vector>
 
 #include "check/memory/global_memory.h"
+#include "check/races/async_copies.h"
 #include "check/races/clocks.h"
 #include "ptx/interpreter/observer.h"
+#include "ptx/text/op.h"
 
 namespace vg::check {
 
@@ -22,7 +24,8 @@ struct Hazard {
   uint32_t offset = 0;  // of the first byte
   uint32_t thread = 0, other = 0;
   const ptx::Instruction* at = nullptr;
-  uint32_t otherLine = 0;  // of the PTX
+  uint32_t otherLine = 0;    // of the PTX
+  bool otherCopies = false;  // asynchronously
 };
 
 class SharedMemory final : public global_memory::Party {
@@ -36,8 +39,14 @@ class SharedMemory final : public global_memory::Party {
   // at.
   bool touchRow(const ptx::Access& access, uint32_t offset, uint64_t laneBytes, uint32_t thread, uint32_t lanes,
                 const Clocks& clocks) {
+    if (isAsyncCopy(access)) return touchByCopies(access, offset, laneBytes, thread, lanes, clocks);
     return touchBy(global_memory::rowOf(access, offset, who(thread, clocks), laneBytes, lanes), clocks, nullptr);
   }
+  // The same of a bulk copy that a thread begins, of which a barrier object tells.
+  bool touchByBulk(const ptx::Access& access, uint32_t offset, uint32_t thread, uint64_t barrier, const Clocks& clocks,
+                   Hazard& hazard);
+  // Copies that run beside their threads.
+  AsyncCopies& copies() { return copies_; }
   // A read that nothing written is in conflict with, of a PTX line.
   void noteRead(uint32_t offset, uint64_t bytes, uint32_t thread, uint32_t line, const Clocks& clocks);
   // How many bytes from the first on were written.
@@ -50,6 +59,16 @@ class SharedMemory final : public global_memory::Party {
   bool ordered(global_memory::Who earlier, uint32_t thread) const override;
 
  private:
+  // What cp.async writes.
+  static bool isAsyncCopy(const ptx::Access& access) {
+    return access.kind == ptx::Access::Kind::Store && access.instruction && access.instruction->op == ptx::Op::Cp;
+  }
+  bool touchByCopies(const ptx::Access& access, uint32_t offset, uint64_t laneBytes, uint32_t thread, uint32_t lanes,
+                     const Clocks& clocks);
+  bool touchAs(global_memory::Who now, const ptx::Access& access, uint32_t offset, const Clocks& clocks,
+               Hazard& hazard);
+  uint64_t copiesId() const { return blocks_ + 1; }  // of what cp.async wrote; the clock is the group
+  uint64_t bulkId() const { return blocks_ + 2; }    // of what bulk copies wrote; the clock is their number
   uint32_t writtenAmong(uint32_t offset, uint32_t bytes) const;
   global_memory::Who who(uint32_t thread, const Clocks& clocks) const {
     return {blocks_, thread, std::min(clocks.sinceBegin(thread), global_memory::Who::kLastClock)};
@@ -60,7 +79,8 @@ class SharedMemory final : public global_memory::Party {
     return clocks.floor() < global_memory::Who::kLastClock && !region_.touch(row, *this, conflict);
   }
 
-  uint64_t blocks_ = 0;  // that there have been: each is an id
+  uint64_t blocks_ = 0;  // three times those that there have been: three ids each
+  AsyncCopies copies_;
   const Clocks* clocks_ = nullptr;
   global_memory::Region region_;
   uint32_t unwritten_ = 0;  // bytes

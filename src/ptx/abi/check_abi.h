@@ -64,6 +64,10 @@ enum class Meeting : uint32_t {
   Leaves,     // one that it has waited at
   Warp,       // bar.warp.sync, which orders accesses
   Operation,  // a shuffle, a vote and the like
+  // No meeting: lanes end a group of cp.async, wait for all but as many as `barrier` says, or for all copies.
+  CopiesCommit,
+  CopiesWait,
+  CopiesWaitForAll,
 };
 
 }  // namespace vg::ptx

@@ -5,6 +5,7 @@
 #include "ptx/facts/async_form.h"
 #include "ptx/facts/cancelled_cluster.h"
 #include "ptx/interpreter/interpreter_impl.h"
+#include "ptx/text/op.h"
 
 namespace vg::ptx::interpreter {
 namespace {
@@ -26,6 +27,9 @@ void tell(Warp& w, uint32_t lane, const AsyncForm& form, const uint64_t* lanes, 
     access.isShared = space == AsyncSpace::Shared;
     return access;
   };
+  // It arrives when the lane's copies are over, which they are at once.
+  if (i.op == Op::Cp && i.has(Mod::Mbarrier))
+    w.observer->copies(w.index, 1u << lane, BlockObserver::Copies::WaitForAll, 0);
   switch (form.operation) {
     case AsyncOperation::Nothing:
     case AsyncOperation::BarrierPending:
@@ -52,7 +56,8 @@ void tell(Warp& w, uint32_t lane, const AsyncForm& form, const uint64_t* lanes, 
     first = slot(kAsyncCut);
     access.bytes -= std::min(access.bytes, first + slot(kAsyncCut + 1));
   }
-  w.observer->fills(at(slot(kAsyncTo) + first, AsyncSpace::Shared));
+  const Access barrier = at(form.has(kReports) ? slot(kAsyncBarrier) : 0, AsyncSpace::Shared);
+  w.observer->fills(at(slot(kAsyncTo) + first, AsyncSpace::Shared), form.has(kReports) ? &barrier : nullptr);
 }
 
 void perform(Warp& w, const Step& s, uint32_t mask) {

@@ -309,4 +309,7 @@ class Warp {
   void keepAbreast(uint32_t mask, uint32_t step);
 };
 
+// Tells an observer of cp.async.commit_group, wait_group and wait_all.
+void tellCopies(Warp& w, const Step& s, uint32_t mask);
+
 }  // namespace vg::ptx::interpreter

@@ -416,7 +416,7 @@ void selectMemory(const Instruction& i, Step& s) {
       return;
     case Op::Cp:
       if (i.has(Mod::CommitGroup) || i.has(Mod::WaitGroup) || i.has(Mod::WaitAll))
-        s.execute = nothing;
+        s.execute = tellCopies;
       else
         s.execute = copyAsync;
       return;

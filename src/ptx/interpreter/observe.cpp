@@ -35,9 +35,26 @@ bool carriesOrder(const Instruction& i) {
          i.has(Mod::Release) || i.has(Mod::AcqRel);
 }
 
+bool waitsForCopies(const Instruction& i) {
+  return i.op == Op::Cp && !i.has(Mod::Bulk) &&
+         (i.has(Mod::CommitGroup) || i.has(Mod::WaitGroup) || i.has(Mod::WaitAll));
+}
+
 }  // namespace vg::ptx
 
 namespace vg::ptx::interpreter {
+
+// Copies are done at once, so that there is nothing to wait for.
+void tellCopies(Warp& w, const Step& s, uint32_t mask) {
+  using Copies = BlockObserver::Copies;
+  if (!w.watched) return;
+  const Copies what = s.i->has(Mod::CommitGroup) ? Copies::Commit
+                      : s.i->has(Mod::WaitAll)   ? Copies::WaitForAll
+                                                 : Copies::Wait;
+  const auto lane = static_cast<uint32_t>(std::countr_zero(mask));
+  const uint64_t left = what == Copies::Wait && s.sourceCount ? w.read(lane, s.sources[0]) : 0;
+  w.observer->copies(w.index, mask, what, static_cast<uint32_t>(left));
+}
 
 // The lane's frames, what alloca made, the parameters of the launch.
 BlockObserver::Own Warp::ownership(uint32_t lane, uint64_t address, uint64_t bytes) const {

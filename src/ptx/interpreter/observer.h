@@ -35,6 +35,8 @@ Access::Kind kindOfAccess(const Instruction& i, bool first);
 bool isStrongAccess(const Instruction& i);
 // Whether it may order what threads do in memory: a fence, an access with an order, an object that threads wait at.
 bool carriesOrder(const Instruction& i);
+// Of cp.async without bulk: whether it ends a group or waits for some, and does not copy.
+bool waitsForCopies(const Instruction& i);
 
 // Lanes of a warp that come to a barrier of the block.
 struct BarrierArrival {
@@ -59,7 +61,11 @@ class BlockObserver {
   // A lane has used a barrier object, which hands on what it did to those who use the object later.
   virtual void passes(const Access& object) = 0;
   // A bulk or tensor copy has written shared memory. How much is not known of tensors: bytes is 0.
-  virtual void fills(const Access& to) = 0;
+  // `reports`: the barrier object that those who want to read it have to wait at; null: there is none.
+  virtual void fills(const Access& to, const Access* reports) = 0;
+  // Lanes end a group of their cp.async, or wait for all groups but the last `left`, or for all copies.
+  enum class Copies : uint8_t { Commit, Wait, WaitForAll };
+  virtual void copies(uint32_t warp, uint32_t mask, Copies what, uint32_t left) = 0;
   virtual void arrives(const BarrierArrival& arrival) = 0;
   virtual void leaves(uint32_t warp, uint32_t id, uint32_t mask) = 0;
   // Lanes of a warp come to the barrier of their cluster; the warp goes on behind it.

@@ -60,7 +60,8 @@ class RowChecks final : public BlockObserver, public Observer {
     return true;
   }
   void passes(const Access& object) override { touch(object); }
-  void fills(const Access& to) override { EXPECT_TRUE(touch(to).writesMemory()); }
+  void copies(uint32_t, uint32_t, Copies, uint32_t) override {}
+  void fills(const Access& to, const Access*) override { EXPECT_TRUE(touch(to).writesMemory()); }
   void arrives(const BarrierArrival& arrival) override {
     EXPECT_TRUE(isBarrier(arrival.instruction->op)) << nameOf(arrival.instruction->op);
     met.insert(arrival.instruction->op);

@@ -43,6 +43,7 @@ void MeetingChecks::before(const Instruction& i) {
   if (!options_.tellsMeetings || isPause(i)) return;
   if (isAsync(*i.ast)) unsupported(i, "an asynchronous operation, which is looked at elsewhere");
   if (isBarrier(i)) return beforeBarrier(i);
+  if (waitsForCopies(*i.ast)) return tellCopies(i);
   if (ptx::rowOf(i.ast->op).has(Trait::Matrix)) return followed(i);
   if (!namesMembers(i)) return;
   followed(i);
@@ -54,6 +55,19 @@ void MeetingChecks::beforeBarrier(const Instruction& i) {
   followed(i);
   if (i.ast->has(Mod::Warp)) return tellMembers(i, i.sources.empty() ? kNone : i.sources[0], Meeting::Warp);
   tell(i, i.ast->has(Mod::Arrive) ? Meeting::Arrives : Meeting::Waits, nullptr);
+}
+
+// Where lanes disagree each way tells of its own.
+void MeetingChecks::tellCopies(const Instruction& i) {
+  if (i.guard != kNone) unsupported(i, "a wait for copies by some lanes, which is looked at elsewhere");
+  const bool counts = i.ast->has(Mod::WaitGroup) && !i.sources.empty();
+  if (counts && program_.values[i.sources[0]].kind != vg::ptx::gen::Value::Constant)
+    unsupported(i, "a wait for a variable number of copies");
+  tell(i,
+       i.ast->has(Mod::CommitGroup) ? Meeting::CopiesCommit
+       : counts                     ? Meeting::CopiesWait
+                                    : Meeting::CopiesWaitForAll,
+       nullptr);
 }
 
 void MeetingChecks::after(const Instruction& i) {
@@ -78,6 +92,8 @@ void MeetingChecks::tellMembers(const Instruction& i, ValueId members, Meeting m
 }
 
 llvm::Value* MeetingChecks::barrierArgument(const Instruction& i, size_t source) {
+  if (waitsForCopies(*i.ast))
+    return b_.getInt32(source || i.sources.empty() ? 0 : static_cast<uint32_t>(program_.values[i.sources[0]].bits));
   const bool isGiven = isBarrier(i) && !i.ast->has(Mod::Warp) && source < i.sources.size() - i.ast->has(Mod::Red);
   if (!isGiven) return b_.getInt32(0);
   if (!program_.values[i.sources[source]].shape.uniform()) unsupported(i, "lanes that name different barriers");

@@ -28,6 +28,7 @@ class MeetingChecks : public EmitterPart {
   bool mayBeAlone(const Instruction& i) const;
   void followed(const Instruction& i) const;
   void beforeBarrier(const Instruction& i);
+  void tellCopies(const Instruction& i);
   void tellMembers(const Instruction& i, ValueId members, Meeting meeting);
   void tell(const Instruction& i, Meeting meeting, Value* members);
   bool handsOn();
