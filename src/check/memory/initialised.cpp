@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 
 #include "base/memory/own_memory.h"
 #include "base/sync/mutex.h"
@@ -62,6 +63,24 @@ void each(uintptr_t address, size_t bytes, OnBits onBits, OnBytes onBytes) {
   }
 }
 
+constexpr size_t kReadAhead = 8;  // bytes behind the map that may be read
+
+// Whether all bytes are written, by few loads of the map: most memory is. False also where that is not known.
+bool surelyWritten(uintptr_t address, size_t bytes) {
+  constexpr size_t kMost = 56, kFew = 512;  // kMost: bytes whose bits one load of any byte holds
+  if (bytes > kFew || !ready.load(std::memory_order_acquire)) return false;
+  size_t at = address - map.base;
+  if (at >= map.span || bytes > map.span - at) return false;
+  for (const size_t end = at + bytes; at < end;) {
+    const size_t count = std::min(end - at, kMost);
+    uint64_t word;
+    std::memcpy(&word, map.bits + at / 8, sizeof word);
+    if (word >> at % 8 & ((uint64_t{1} << count) - 1)) return false;
+    at += count;
+  }
+  return true;
+}
+
 void set(uintptr_t address, size_t bytes, bool empty) {
   each(
       address, bytes,
@@ -85,7 +104,7 @@ bool start(const alloc::MemoryTable& table) {
   const MutexLock lock(starting);
   if (ready.load(std::memory_order_relaxed)) return true;
   const size_t span = table.windows() * table.windowBytes();
-  std::byte* const bits = span ? own_memory::take(span / 8) : nullptr;
+  std::byte* const bits = span ? own_memory::take(span / 8 + kReadAhead) : nullptr;
   if (!bits) return false;
   map = {reinterpret_cast<uintptr_t>(table.windowStart(0)), span, reinterpret_cast<uint8_t*>(bits)};
   ready.store(true, std::memory_order_release);
@@ -93,7 +112,9 @@ bool start(const alloc::MemoryTable& table) {
 }
 
 void forget(uintptr_t address, size_t bytes) { set(address, bytes, true); }
-void written(uintptr_t address, size_t bytes) { set(address, bytes, false); }
+void written(uintptr_t address, size_t bytes) {
+  if (!surelyWritten(address, bytes)) set(address, bytes, false);
+}
 
 void copied(uintptr_t to, uintptr_t from, size_t bytes) {
   if (!ready.load(std::memory_order_acquire) || to - map.base >= map.span) return;
@@ -106,6 +127,7 @@ void copied(uintptr_t to, uintptr_t from, size_t bytes) {
 }
 
 size_t writtenBytes(uintptr_t address, size_t bytes) {
+  if (surelyWritten(address, bytes)) return bytes;
   bool all = true;
   each(
       address, bytes, [&](uint8_t& byte, uint8_t mask) { all &= !(__atomic_load_n(&byte, __ATOMIC_RELAXED) & mask); },
