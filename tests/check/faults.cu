@@ -276,6 +276,15 @@ __global__ void warpSyncOfSome(int* out) {
   out[threadIdx.x] = value;
 }
 
+__global__ void sharedIntoOther(int* out, int size) {
+  __shared__ int first[32], second[32];
+  first[threadIdx.x] = second[threadIdx.x] = int(threadIdx.x);
+  __syncthreads();
+  first[threadIdx.x + size] += 1;  // HERE sharedIntoOther
+  __syncthreads();
+  out[threadIdx.x] = first[threadIdx.x ^ 1] + second[threadIdx.x ^ 1];
+}
+
 __global__ void deadlock(int* out) {
   if (threadIdx.x < 32) asm volatile("bar.sync 1, 64;");  // HERE deadlock
   out[threadIdx.x] = 1;
@@ -432,6 +441,7 @@ static void run(const char* name) {
   if (is("votingBarrierOfSome")) votingBarrierOfSome<<<1, 32>>>(out);
   if (is("barriersOfTwoLines")) barriersOfTwoLines<<<1, 32>>>(out);
   if (is("warpSyncOfSome")) warpSyncOfSome<<<1, 32>>>(out);
+  if (is("sharedIntoOther")) sharedIntoOther<<<1, 32>>>(out, 8);
   if (is("deadlock")) deadlock<<<1, 64>>>(out);
   if (is("maskNamesOthers")) maskNamesOthers<<<1, 32>>>(out);
   if (is("maskWithoutCaller")) maskWithoutCaller<<<1, 32>>>(out, 0x0000ffff);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/text/plain_names.h"
 #include "check/blocks/faulted.h"
 #include "check/memory/allocations.h"
 #include "check/memory/initialised.h"
@@ -15,7 +16,16 @@ namespace {
 using Kind = ptx::Access::Kind;
 
 // What distinguishes faults of one tool at one line.
-enum MemoryFault : unsigned { kMisaligned, kOutside, kReadOnly, kPageable, kBeyondShared, kBeyondLocal, kFreedInOrder };
+enum MemoryFault : unsigned {
+  kMisaligned,
+  kOutside,
+  kReadOnly,
+  kPageable,
+  kBeyondShared,
+  kBeyondLocal,
+  kFreedInOrder,
+  kBeyondVariable
+};
 enum InitFault : unsigned { kGlobalEmpty, kSharedEmpty };
 
 }  // namespace
@@ -66,10 +76,14 @@ bool BlockChecks::permits(const ptx::Access& access, Own own) {
   good_ = {};
   if (wants(Tool::Memory) && !aligned(access)) return false;
   if (own == Own::Yes) return true;
-  if (own == Own::Beside || access.space == ptx::Space::Local) return !wants(Tool::Memory) || beyondLocal(access);
+  if (own == Own::Beside || access.space == ptx::Space::Local)
+    return !wants(Tool::Memory) || beyond(access, kBeyondLocal, "is outside of the local memory of the thread", {});
   const SharedPlace shared = sharedPlace(access);
   if (!shared.isShared) return !wants(Tool::Memory) || fitsGlobal(access);
-  if (!fitsShared(access, shared)) return !wants(Tool::Memory) || beyondShared(access);
+  if (!fitsShared(access, shared))
+    return !wants(Tool::Memory) || beyond(access, kBeyondShared, "is outside of the shared memory of the block",
+                                          {"the block has " + std::to_string(block_->sharedLimit) + " bytes of it, " +
+                                           std::to_string(block_->launch->dynamicShared) + " of them dynamic"});
   if (!inCluster_) good_ = {reinterpret_cast<uint64_t>(ownShared()), uint64_t{block_->sharedLimit} + 1};
   return true;
 }
@@ -153,18 +167,17 @@ bool BlockChecks::aligned(const ptx::Access& access) {
   return refuse(access, "is not aligned to " + std::to_string(access.alignment) + " bytes", {});
 }
 
-bool BlockChecks::beyondLocal(const ptx::Access& access) {
-  if (!reports_.isNewAt(Tool::Memory, kBeyondLocal, access.instruction))
+// Outside of memory that a kind of fault is about.
+bool BlockChecks::beyond(const ptx::Access& access, unsigned kind, const char* why,
+                         const std::vector<std::string>& around) {
+  if (!reports_.isNewAt(Tool::Memory, kind, access.instruction))
     return markFaulted(*block_, CUDA_ERROR_ILLEGAL_ADDRESS);
-  return refuse(access, "is outside of the local memory of the thread", {});
+  return refuse(access, why, around);
 }
 
-bool BlockChecks::beyondShared(const ptx::Access& access) {
-  if (!reports_.isNewAt(Tool::Memory, kBeyondShared, access.instruction))
-    return markFaulted(*block_, CUDA_ERROR_ILLEGAL_ADDRESS);
-  return refuse(access, "is outside of the shared memory of the block",
-                {"the block has " + std::to_string(block_->sharedLimit) + " bytes of it, " +
-                 std::to_string(block_->launch->dynamicShared) + " of them dynamic"});
+bool BlockChecks::beyondVariable(const ptx::Access& access, const ptx::Variable& variable) {
+  return beyond(access, kBeyondVariable, "is outside of the shared variable that its address is computed from",
+                {"the variable " + plainName(variable.name) + " has " + std::to_string(variable.size) + " bytes"});
 }
 
 bool BlockChecks::fitsGlobal(const ptx::Access& access) {
@@ -233,7 +246,14 @@ void BlockChecks::checkShared(const ptx::Access& access, uint32_t offset) {
 void BlockChecks::fills(const ptx::Access& to, const ptx::Access* reports) {
   resolveOverwrite();
   const SharedPlace place = sharedPlace(to);
-  if (reports && to.bytes && wants(Tool::Race)) fillsBeside(to, place, *reports);
+  if (reports && to.bytes && wants(Tool::Race) && !inCluster_ && place.own && sharedPlace(*reports).own &&
+      fitsShared(to, place)) {  // a bulk copy, of which the barrier object tells
+    notes_.take(*block_, shared_, clocks_);
+    Hazard hazard;
+    if (shared_.touchByBulk(to, static_cast<uint32_t>(place.offset), linear(to.warp, to.lane),
+                            sharedPlace(*reports).offset, clocks_, hazard))
+      reports_.hazard(hazard);
+  }
   if (!wants(Tool::Init) || !place.own || place.offset >= block_->sharedLimit) return;
   const uint64_t rest = block_->sharedLimit - place.offset;
   shared_.written(static_cast<uint32_t>(place.offset),

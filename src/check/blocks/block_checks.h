@@ -57,6 +57,8 @@ class BlockChecks final : public ptx::BlockObserver {
   bool touchesTogether(const ptx::Access& access, uint64_t laneBytes, uint32_t lanes = global_memory::kAllLanes);
   // What those to come store, where that is known before they do; null: not. Of one warp's access at a time.
   void storing(const StoredData* stored);
+  // Reports an access to another place of shared memory than the variable that its address is computed from. False.
+  bool beyondVariable(const ptx::Access& access, const ptx::Variable& variable);
   // Memory around what allows() or permits() found good last that is as good; nothing where that is not known.
   ptx::CheckedRange goodRange() const { return good_; }
   // The block has ended.
@@ -68,7 +70,6 @@ class BlockChecks final : public ptx::BlockObserver {
   bool allows(const ptx::Access& access, Own own) override;
   void passes(const ptx::Access& object) override;
   void fills(const ptx::Access& to, const ptx::Access* reports) override;
-  void fillsBeside(const ptx::Access& to, const SharedPlace& place, const ptx::Access& reports);
   void copies(uint32_t warp, uint32_t mask, Copies what, uint32_t left) override;
   void arrives(const ptx::BarrierArrival& arrival) override;
   void leaves(uint32_t warp, uint32_t id, uint32_t mask) override;
@@ -103,8 +104,7 @@ class BlockChecks final : public ptx::BlockObserver {
   bool fitsShared(const ptx::Access& access, const SharedPlace& place) const;
   std::byte* ownShared() const { return block_->shared + block_->sharedOffset; }
 
-  bool beyondShared(const ptx::Access& access);
-  bool beyondLocal(const ptx::Access& access);
+  bool beyond(const ptx::Access& access, unsigned kind, const char* why, const std::vector<std::string>& around);
   bool fitsGlobal(const ptx::Access& access);
   bool aligned(const ptx::Access& access);
   bool refuse(const ptx::Access& access, const std::string& why, const std::vector<std::string>& around);

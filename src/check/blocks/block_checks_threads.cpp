@@ -144,17 +144,6 @@ void BlockChecks::copies(uint32_t warp, uint32_t mask, Copies what, uint32_t lef
   }
 }
 
-// A bulk copy, of which whoever waits at the barrier object learns.
-void BlockChecks::fillsBeside(const ptx::Access& to, const SharedPlace& place, const ptx::Access& reports) {
-  const SharedPlace barrier = sharedPlace(reports);
-  if (inCluster_ || !place.own || !barrier.own || to.bytes > block_->sharedLimit - place.offset) return;
-  notes_.take(*block_, shared_, clocks_);
-  Hazard hazard;
-  const uint32_t thread = linear(to.warp, to.lane);
-  const auto offset = static_cast<uint32_t>(place.offset);
-  if (shared_.touchByBulk(to, offset, thread, barrier.offset, clocks_, hazard)) reports_.hazard(hazard);
-}
-
 // The store has been done by now. One that leaves the value as it was harms nobody.
 void BlockChecks::resolveOverwrite() {
   underWay_.ends();

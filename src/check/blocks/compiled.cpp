@@ -123,8 +123,7 @@ class Judging {
   bool known() {
     if (asked_.form.lanes & ptx::kFound) return true;
     if (!wants(Tool::Memory)) return isShared_ || access_.space == ptx::Space::Global;
-    if (isShared_)
-      known_ = {reinterpret_cast<uint64_t>(block_.shared) + block_.sharedOffset, uint64_t{block_.sharedLimit} + 1};
+    if (isShared_) known_ = sharedRange();
     if (access_.bytes >= known_.room) return false;
     const uint64_t last = known_.room - 1 - access_.bytes;
     uint64_t wrong = 0;
@@ -135,6 +134,16 @@ class Judging {
     return !wrong;
   }
 
+  // Of the variable that the addresses are computed from, where the code knows it.
+  ptx::CheckedRange sharedRange() {
+    const uint64_t own = reinterpret_cast<uint64_t>(block_.shared) + block_.sharedOffset;
+    if (!ofVariable()) return {own, uint64_t{block_.sharedLimit} + 1};
+    const ptx::SharedLayout::Slot& slot = kernel_.sharedSlot(asked_.form.range & ~ptx::kOfVariable);
+    variable_ = &ptx::variableOf(kernel_.module(), slot);
+    return {own + slot.offset, variable_->size + 1};
+  }
+  bool ofVariable() const { return asked_.form.range & ptx::kOfVariable; }
+
   bool permitted(uint32_t lane) {
     const uint64_t address = asked_.addresses[lane];
     if (known_.holds(address, access_.bytes) && !(address & (access_.alignment - 1))) return true;
@@ -143,6 +152,7 @@ class Judging {
     const Own own = access_.isShared ? Own::No : ownership(block_, kernel_, asked_.local, access_);
     if (own != Own::No) own_ |= 1u << lane;
     if (!checks_.permits(access_, own)) return false;
+    if (isShared_ && ofVariable()) return checks_.beyondVariable(access_, *variable_);
     if (const ptx::CheckedRange range = checks_.goodRange(); range.room) known_ = range;
     return true;
   }
@@ -197,6 +207,7 @@ class Judging {
   const WarpAccess& asked_;
   BlockChecks& checks_;
   ptx::Access access_;
+  const ptx::Variable* variable_ = nullptr;
   ptx::CheckedRange known_;
   uint32_t own_ = 0;  // lanes whose own memory it is
   bool isShared_;
@@ -294,7 +305,10 @@ bool onlyMemory() { return (toolsOn.load(std::memory_order_relaxed) & kOfKernels
 
 CompiledKernel::CompiledKernel(const ptx::Module& module, const std::vector<const ptx::Function*>& reached,
                                uint32_t reserved)
-    : module_(module), entry_(*reached.front()), reserved_(reserved) {
+    : module_(module),
+      entry_(*reached.front()),
+      reserved_(reserved),
+      shared_(ptx::sharedLayout(module, static_cast<uint32_t>(reached.front() - module.functions.data()))) {
   for (const ptx::ParameterSlot& slot : ptx::parameterLayout(entry_)) parameterBytes_ = slot.offset + slot.size;
   for (const ptx::Function* const function : reached)
     for (const ptx::Instruction& i : function->body) {

@@ -6,6 +6,7 @@
 
 #include "ptx/abi/check_abi.h"
 #include "ptx/abi/kernel_abi.h"
+#include "ptx/facts/layout.h"
 #include "ptx/text/ast.h"
 
 namespace vg::check {
@@ -25,6 +26,7 @@ class CompiledKernel {
   uint32_t reserved() const { return reserved_; }
   // As ptx::Observer::enter() means it.
   bool carriesOrder() const { return carriesOrder_; }
+  const ptx::SharedLayout::Slot& sharedSlot(uint32_t number) const { return shared_.slots[number]; }
   uint32_t parameterBytes() const { return parameterBytes_; }
   // The instruction of a PTX line; null when there is none.
   const ptx::Instruction* at(uint32_t line) const;
@@ -33,6 +35,7 @@ class CompiledKernel {
   const ptx::Module& module_;
   const ptx::Function& entry_;
   const uint32_t reserved_;
+  const ptx::SharedLayout shared_;
   uint32_t parameterBytes_ = 0;
   bool carriesOrder_ = false;
   std::vector<const ptx::Instruction*> index_;  // by line

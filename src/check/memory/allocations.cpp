@@ -1,5 +1,7 @@
 #include "check/memory/allocations.h"
 
+#include <link.h>
+
 #include <atomic>
 #include <cstdio>
 #include <list>
@@ -147,6 +149,29 @@ Answer judgeRecord(const alloc::Record& record, uintptr_t address, size_t bytes,
   return {Verdict::Fine, id, record.base.load(std::memory_order_relaxed), record.bytes()};
 }
 
+// Whether bytes are constants of this library, as names of errors are that kernels ask for.
+bool isOwnConstant(uintptr_t address, size_t bytes) {
+  struct Wanted {
+    uintptr_t own, address, end;
+    bool found = false;
+  } wanted{reinterpret_cast<uintptr_t>(&isOwnConstant), address, address + bytes};
+  const auto look = [](dl_phdr_info* object, size_t, void* state) {
+    auto& w = *static_cast<Wanted*>(state);
+    bool isOwn = false, isConstant = false;
+    for (size_t k = 0; k < object->dlpi_phnum; ++k) {
+      const ElfW(Phdr)& part = object->dlpi_phdr[k];
+      const uintptr_t start = object->dlpi_addr + part.p_vaddr, end = start + part.p_memsz;
+      if (part.p_type != PT_LOAD) continue;
+      isOwn |= w.own >= start && w.own < end;
+      isConstant |= !(part.p_flags & PF_W) && w.address >= start && w.end <= end;
+    }
+    w.found |= isOwn && isConstant;
+    return isOwn ? 1 : 0;
+  };
+  dl_iterate_phdr(look, &wanted);
+  return wanted.found;
+}
+
 const char* makerOf(alloc::Kind kind) {
   switch (kind) {
     case alloc::Kind::Device:
@@ -286,6 +311,7 @@ Answer judge(uintptr_t address, size_t bytes, bool stores, bool reachesPageable)
     return answer;
   }
   if (table->ours(address) || own_memory::overlaps(address, bytes)) return {Verdict::Outside};
+  if (!stores && isOwnConstant(address, bytes)) return {Verdict::Fine};
   if (!readable(address, bytes)) return {Verdict::Outside};
   return {reachesPageable ? Verdict::Fine : Verdict::Pageable};
 }

@@ -42,6 +42,10 @@ inline constexpr uint8_t kAccessLanes = 3, kRowLanesShift = 2;
 // The code has found the access inside of its range and aligned.
 inline constexpr uint8_t kFound = 1 << 7;
 
+// In AccessForm::range of an access to shared memory: the address is computed from the variable of this slot of
+// SharedLayout, in the bits below; without it, from somewhere else.
+inline constexpr uint8_t kOfVariable = 1 << 7;
+
 // An access of a warp, as compiled code names it.
 struct AccessForm {
   uint8_t kind = 0;           // Access::Kind

@@ -128,6 +128,10 @@ SharedLayout sharedLayout(UsesOfFunctions& uses, uint32_t entry) {
   return layout;
 }
 
+const Variable& variableOf(const Module& module, const SharedLayout::Slot& slot) {
+  return slot.moduleScope ? module.variables[slot.variable] : module.functions[slot.function].variables[slot.variable];
+}
+
 uint32_t SharedLayout::offsetOf(bool moduleScope, uint32_t function, uint32_t variable) const {
   for (const Slot& slot : slots)
     if (slot.moduleScope == moduleScope && slot.variable == variable && (moduleScope || slot.function == function))

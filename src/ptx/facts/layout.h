@@ -35,6 +35,7 @@ struct SharedLayout {
   uint32_t offsetOf(bool moduleScope, uint32_t function, uint32_t variable) const;
 };
 SharedLayout sharedLayout(const Module& module, uint32_t entry);
+const Variable& variableOf(const Module& module, const SharedLayout::Slot& slot);
 
 // What an entry touches, transitively through calls: the order of `globals` is the order of KernelLaunch::globals.
 struct KernelReferences {

@@ -196,6 +196,27 @@ AccessOrigin accessOrigin(const Program& program, const Instruction& i, size_t s
   return {origin.value, sum(origin.added, distance(program.values[origin.value].offset))};
 }
 
+ValueId symbolOf(const Program& program, ValueId id, int depth) {
+  if (id == kNone || program.values[id].kind == Value::Symbol) return id;
+  const Instruction* const i = depth ? plainMaker(program, id) : nullptr;
+  if (!i || i->sources.empty()) return kNone;
+  const auto from = [&](size_t k) {
+    return k < i->sources.size() ? symbolOf(program, i->sources[k], depth - 1) : kNone;
+  };
+  switch (i->ast->op) {
+    case Op::Mov:
+      return i->sources.size() == 1 ? from(0) : kNone;
+    case Op::Add:
+      return from(0) == kNone ? from(1) : from(1) == kNone ? from(0) : kNone;
+    case Op::Sub:
+      return from(1) == kNone ? from(0) : kNone;
+    case Op::Mad:
+      return from(0) == kNone && from(1) == kNone ? from(2) : kNone;
+    default:
+      return kNone;
+  }
+}
+
 std::optional<ReachTest> reachTest(const Program& program, const Instruction& i, size_t source, uint32_t bytes) {
   const ValueId address = i.sources[source];
   const auto beside = sum(distance(i.offsets[source]), bytes);

@@ -31,4 +31,7 @@ struct AccessOrigin {
 };
 AccessOrigin accessOrigin(const Program& program, const Instruction& i, size_t source, uint32_t bytes);
 
+// The one symbol that a value is computed from by moves, sums and products that are added; kNone: none, or several.
+ValueId symbolOf(const Program& program, ValueId id, int depth = 8);
+
 }  // namespace vg::ptx::gen

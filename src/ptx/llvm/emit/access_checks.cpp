@@ -30,6 +30,20 @@ uint64_t sizeOf(const Program& program, const Value& symbol) {
   return variable.space == Space::Global || variable.space == Space::Const ? variable.size : 0;
 }
 
+// The slot of the shared variable, with a size of its own, that an address is computed from; null: there is none.
+const SharedLayout::Slot* sharedSlot(const Program& program, const Value& symbol) {
+  if (symbol.kind != Value::Symbol) return nullptr;
+  const bool ofFunction = symbol.symbolKind == SymbolKind::FunctionVariable;
+  if (!ofFunction && symbol.symbolKind != SymbolKind::ModuleVariable) return nullptr;
+  const std::vector<SharedLayout::Slot>& slots = program.shared.slots;
+  const auto slot = llvm::find_if(slots, [&](const SharedLayout::Slot& s) {
+    return s.moduleScope != ofFunction && s.variable == symbol.symbol && (!ofFunction || s.function == symbol.function);
+  });
+  return slot == slots.end() || slot - slots.begin() >= kOfVariable || variableOf(*program.module, *slot).unsizedArray
+             ? nullptr
+             : &*slot;
+}
+
 // Whether other blocks may touch it, too.
 bool isGlobalVariable(const Program& program, const Value& symbol) {
   if (symbol.kind != Value::Symbol || symbol.symbolKind != SymbolKind::ModuleVariable) return false;
@@ -52,7 +66,16 @@ uint32_t AccessChecks::numberOf(ValueId origin) {
   return numbers_.emplace(origin, static_cast<uint32_t>(numbers_.size()) % kCheckedRanges).first->second;
 }
 
+const SharedLayout::Slot* AccessChecks::slotOf(const Checked& access) {
+  if (!isShared(access.space)) return nullptr;
+  const ValueId symbol = symbolOf(program_, access.i.sources[access.source]);
+  return symbol == kNone ? nullptr : sharedSlot(program_, program_.values[symbol]);
+}
+
 AccessChecks::Range AccessChecks::rangeOf(const Checked& access) {
+  if (const SharedLayout::Slot* const slot = slotOf(access))
+    return {b_.CreateAdd(runner_.ownShared(), b_.getInt64(slot->offset)),
+            b_.getInt64(variableOf(*program_.module, *slot).size + 1)};
   if (isShared(access.space)) {
     Value* const limit =
         b_.CreateZExt(runner_.blockField(offsetof(BlockState, sharedLimit), b_.getInt32Ty()), b_.getInt64Ty());
@@ -212,7 +235,10 @@ uint64_t AccessChecks::formOf(const Checked& access) {
   form.strong = isStrongAccess(*access.i.ast);
   form.space = static_cast<uint8_t>(access.space);
   form.alignmentBits = static_cast<uint8_t>(std::countr_zero(access.alignment));
-  form.range = static_cast<uint8_t>(numberOf(origin.value));
+  if (const SharedLayout::Slot* const slot = slotOf(access))
+    form.range = static_cast<uint8_t>(kOfVariable | (slot - program_.shared.slots.data()));
+  else
+    form.range = static_cast<uint8_t>(numberOf(origin.value));
   form.bytes = static_cast<uint8_t>(access.bytes);
   form.elementBytes = static_cast<uint8_t>(access.data && tells(access) ? access.dataBits / 8 : 0);
   return wordOf(form);

@@ -75,6 +75,7 @@ class AccessChecks : public EmitterPart {
   Value* startFits(Value* first, int64_t step, uint32_t lanes, uint32_t bytes, const Range& range);
   Value* allOf(const Mask& mask, const std::function<Value*(uint32_t chunk)>& holds);
   Range rangeOf(const Checked& access);
+  const SharedLayout::Slot* slotOf(const Checked& access);
   uint32_t numberOf(ValueId origin);
   Value* ask(const Checked& access, const Address& a, const Mask& mask, Value* found);
   // The addresses for the call, and what AccessForm::lanes says of them (i64, in its place of the form's word).
