@@ -165,6 +165,7 @@ static void capturedBranches() {
   constexpr int kBranches = 9, kLength = 25;
   DeviceArray<unsigned> counts(kBranches + 1);
   counts.clear();
+  CHECK(cudaDeviceSynchronize());  // the streams below do not wait for the default stream
   cudaStream_t streams[kBranches];
   cudaEvent_t fork, joins[kBranches];
   for (cudaStream_t& stream : streams) CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));

@@ -30,10 +30,13 @@ __global__ void insert(Table table, const unsigned* keys, const unsigned* values
   }
 }
 
+// Others may erase keys meanwhile.
 __device__ int find(const Table& table, unsigned key) {
+  const volatile unsigned* const keys = table.keys;
   for (unsigned at = place(key, table.mask);; at = (at + 1) & table.mask) {
-    if (table.keys[at] == key) return int(at);
-    if (table.keys[at] == kEmpty) return -1;
+    const unsigned found = keys[at];
+    if (found == key) return int(at);
+    if (found == kEmpty) return -1;
   }
 }
 
