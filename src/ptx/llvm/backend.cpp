@@ -33,7 +33,6 @@
 #include "ptx/llvm/ir/warp_ir.h"
 #include "ptx/llvm/object/target_machines.h"
 #include "ptx/llvm/passes/hidden_freezes.h"
-#include "ptx/llvm/passes/jammed_warps.h"
 #include "ptx/llvm/passes/known_places.h"
 #include "ptx/llvm/passes/narrow_lanes.h"
 #include "ptx/llvm/passes/promoted_slots.h"
@@ -43,8 +42,9 @@
 #include "ptx/llvm/passes/single_loads.h"
 #include "ptx/llvm/passes/split_blocks.h"
 #include "ptx/llvm/passes/split_tests.h"
-#include "ptx/llvm/passes/told_warps.h"
 #include "ptx/llvm/passes/wide_masks.h"
+#include "ptx/llvm/warps/jammed_warps.h"
+#include "ptx/llvm/warps/told_warps.h"
 
 namespace vg::ptx::gen {
 namespace {

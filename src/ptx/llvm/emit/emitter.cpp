@@ -2,8 +2,8 @@
 
 #include "ptx/facts/async_form.h"
 #include "ptx/llvm/ir/ptx_facts.h"
-#include "ptx/llvm/passes/round_loops.h"
-#include "ptx/llvm/passes/suspend.h"
+#include "ptx/llvm/warps/round_loops.h"
+#include "ptx/llvm/warps/suspend.h"
 #include "ptx/text/op.h"
 #include "ptx/text/opcodes.h"
 

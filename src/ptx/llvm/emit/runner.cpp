@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "ptx/llvm/passes/jammed_warps.h"
+#include "ptx/llvm/warps/jammed_warps.h"
 
 namespace vg::ptx::gen {
 

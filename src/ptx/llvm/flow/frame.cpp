@@ -11,8 +11,8 @@
 #include "ptx/llvm/analysis/block_uniform.h"
 #include "ptx/llvm/ir/ptx_facts.h"
 #include "ptx/llvm/ir/row_thread.h"
-#include "ptx/llvm/passes/jammed_warps.h"
-#include "ptx/llvm/passes/told_warps.h"
+#include "ptx/llvm/warps/jammed_warps.h"
+#include "ptx/llvm/warps/told_warps.h"
 #include "ptx/text/op.h"
 #include "ptx/text/opcodes.h"
 

@@ -9,7 +9,7 @@
 #include "ptx/llvm/emit/values.h"
 #include "ptx/llvm/flow/suspensions.h"
 #include "ptx/llvm/flow/warp_teller.h"
-#include "ptx/llvm/passes/suspend.h"
+#include "ptx/llvm/warps/suspend.h"
 
 namespace vg::ptx::gen {
 

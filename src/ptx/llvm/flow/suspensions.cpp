@@ -1,7 +1,7 @@
 #include "ptx/llvm/flow/suspensions.h"
 
 #include "ptx/llvm/ir/ptx_facts.h"
-#include "ptx/llvm/passes/suspend.h"
+#include "ptx/llvm/warps/suspend.h"
 #include "ptx/text/opcodes.h"
 
 namespace vg::ptx::gen {

@@ -1,6 +1,6 @@
 #include "ptx/llvm/flow/warp_teller.h"
 
-#include "ptx/llvm/passes/told_warps.h"
+#include "ptx/llvm/warps/told_warps.h"
 #include "ptx/text/op.h"
 #include "ptx/text/opcodes.h"
 

@@ -11,7 +11,7 @@
 #include <optional>
 #include <vector>
 
-#include "ptx/llvm/passes/told_warps.h"
+#include "ptx/llvm/warps/told_warps.h"
 
 namespace vg::ptx::gen {
 namespace {

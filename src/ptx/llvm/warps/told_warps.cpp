@@ -1,4 +1,4 @@
-#include "ptx/llvm/passes/told_warps.h"
+#include "ptx/llvm/warps/told_warps.h"
 
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/PostOrderIterator.h>

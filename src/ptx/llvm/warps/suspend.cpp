@@ -1,4 +1,4 @@
-#include "ptx/llvm/passes/suspend.h"
+#include "ptx/llvm/warps/suspend.h"
 
 #include <llvm/ADT/BitVector.h>
 #include <llvm/ADT/DenseMap.h>

@@ -1,4 +1,4 @@
-#include "ptx/llvm/passes/jammed_warps.h"
+#include "ptx/llvm/warps/jammed_warps.h"
 
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/DenseSet.h>
@@ -16,7 +16,7 @@
 #include <tuple>
 #include <vector>
 
-#include "ptx/llvm/passes/told_warps.h"
+#include "ptx/llvm/warps/told_warps.h"
 
 namespace vg::ptx::gen {
 namespace {

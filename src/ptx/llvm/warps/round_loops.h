@@ -1,7 +1,7 @@
 // Loops of their own for stretches between barriers, where all warps of a block wait alike.
 #pragma once
 
-#include "ptx/llvm/passes/suspend.h"
+#include "ptx/llvm/warps/suspend.h"
 
 namespace vg::ptx::gen {
 

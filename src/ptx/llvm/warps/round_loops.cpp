@@ -1,4 +1,4 @@
-#include "ptx/llvm/passes/round_loops.h"
+#include "ptx/llvm/warps/round_loops.h"
 
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/SetVector.h>
