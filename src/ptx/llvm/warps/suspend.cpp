@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "ptx/abi/kernel_abi.h"
+#include "ptx/llvm/warps/remade_values.h"
 
 namespace vg::ptx::gen {
 namespace {
@@ -69,13 +70,15 @@ class Splitter {
     for (size_t n = 0; n < blocks_.size(); ++n) numberOf_[blocks_[n]] = n;
   }
 
-  // Values that live across a barrier become slots, which the next steps treat like all others.
+  // Values that live across a barrier become slots, which the next steps treat like all others, or are computed again.
   void keepValuesInSlots() {
     std::vector<llvm::Instruction*> crossing;
     for (BB* block : blocks_)
       for (llvm::Instruction& i : *block)
         if (!i.getType()->isVoidTy() && crosses(i)) crossing.push_back(&i);
-    for (llvm::Instruction* i : crossing) llvm::DemoteRegToStack(*i);
+    RemadeValues remade({blocks_.begin(), blocks_.end()}, frame_);
+    for (llvm::Instruction* i : crossing)
+      if (!remade.remake(*i)) llvm::DemoteRegToStack(*i);
   }
 
   bool crosses(llvm::Instruction& value) {
@@ -198,6 +201,17 @@ class Splitter {
   llvm::Value* place(llvm::IRBuilder<>& b, unsigned slot) {
     return b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), own_, offsets_[slot]);
   }
+  llvm::Align alignment(unsigned slot) const { return llvm::Align(std::min(64u, bytesOf(*slots_[slot]))); }
+
+  void keep(llvm::IRBuilder<>& b, unsigned slot) {
+    llvm::Value* const content = b.CreateLoad(slots_[slot]->getAllocatedType(), slots_[slot]);
+    b.CreateAlignedStore(content, place(b, slot), alignment(slot));
+  }
+
+  void bringBack(llvm::IRBuilder<>& b, unsigned slot) {
+    llvm::Type* const type = slots_[slot]->getAllocatedType();
+    b.CreateStore(b.CreateAlignedLoad(type, place(b, slot), alignment(slot)), slots_[slot]);
+  }
 
   llvm::ConstantInt* stateAt(llvm::IRBuilder<>& b, uint32_t n) const {
     return b.getInt32((n + 1) | (!frame_.alike && points_[n].pauses ? kPaused : 0));
@@ -224,11 +238,7 @@ class Splitter {
     const BitVector kept = keptAt(n);
     llvm::Instruction* const old = point.before->getTerminator();
     llvm::IRBuilder<> b(old);
-    const auto alignment = [&](unsigned slot) { return llvm::Align(std::min(64u, bytesOf(*slots_[slot]))); };
-    for (unsigned slot : kept.set_bits()) {
-      llvm::Type* const type = slots_[slot]->getAllocatedType();
-      b.CreateAlignedStore(b.CreateLoad(type, slots_[slot]), place(b, slot), alignment(slot));
-    }
+    for (unsigned slot : kept.set_bits()) keep(b, slot);
     llvm::Value* const state = stateAt(b, n);
     if (!frame_.alike) b.CreateStore(state, state_);
     frame_.alike ? (void)b.CreateStore(state, frame_.waitsAt) : waits(b, state);
@@ -236,10 +246,7 @@ class Splitter {
     old->eraseFromParent();
     BB* const back = BB::Create(b.getContext(), "back", point.before->getParent(), point.after);
     b.SetInsertPoint(back);
-    for (unsigned slot : kept.set_bits()) {
-      llvm::Type* const type = slots_[slot]->getAllocatedType();
-      b.CreateStore(b.CreateAlignedLoad(type, place(b, slot), alignment(slot)), slots_[slot]);
-    }
+    for (unsigned slot : kept.set_bits()) bringBack(b, slot);
     b.CreateBr(point.after);
     BitVector stale = live_[numberOf_[point.after]];
     stale.reset(kept);
