@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "ptx/abi/kernel_abi.h"
+#include "ptx/llvm/warps/common_values.h"
 #include "ptx/llvm/warps/remade_values.h"
 
 namespace vg::ptx::gen {
@@ -42,6 +43,7 @@ class Splitter {
     collectSlots();
     solveLiveness();
     solveInitialisation();
+    findCommonSlots();
     layOut();
     if (!frame_.alike && llvm::any_of(points_, [](const Point& point) { return point.pauses; })) letPausedFirst();
     for (size_t n = 0; n < points_.size(); ++n) connect(static_cast<uint32_t>(n));
@@ -175,9 +177,36 @@ class Splitter {
     return kept;
   }
 
+  // Slots that hold the same in all warps of a block, who also wait alike, have one place for all. What the warps of a
+  // round put there is read in the next round only: a place for each of the two.
+  void findCommonSlots() {
+    common_.resize(slots_.size());
+    if (!frame_.alike) return;
+    BitVector kept(slots_.size());
+    for (uint32_t n = 0; n < points_.size(); ++n) kept |= keptAt(n);
+    if (kept.none()) return;
+    CommonValues values(blocks_, frame_, slots_);
+    llvm::IRBuilder<> b(&*llvm::cast<llvm::Instruction>(frame_.round)->getParent()->getFirstInsertionPt());
+    for (unsigned slot : kept.set_bits()) {
+      if (!values.isCommon(*slots_[slot])) continue;
+      common_.set(slot);
+      llvm::Type* const type = slots_[slot]->getAllocatedType();
+      llvm::IRBuilder<> entry(slots_[slot]);
+      const auto place = [&](const char* name) {
+        AllocaInst* const made = entry.CreateAlloca(type, nullptr, name);
+        entry.CreateStore(llvm::Constant::getNullValue(type), made);
+        return made;
+      };
+      AllocaInst *const now = place("common"), *const next = place("commonNext");
+      b.CreateStore(b.CreateLoad(type, next), now);
+      commonPlaces_[slot] = {now, next};
+    }
+  }
+
   void layOut() {
     BitVector all(slots_.size());
     for (uint32_t n = 0; n < points_.size(); ++n) all |= keptAt(n);
+    all.reset(common_);
     offsets_.assign(slots_.size(), 0);
     uint32_t widest = 0;
     for (unsigned slot : all.set_bits()) widest = std::max(widest, bytesOf(*slots_[slot]));
@@ -205,12 +234,17 @@ class Splitter {
 
   void keep(llvm::IRBuilder<>& b, unsigned slot) {
     llvm::Value* const content = b.CreateLoad(slots_[slot]->getAllocatedType(), slots_[slot]);
-    b.CreateAlignedStore(content, place(b, slot), alignment(slot));
+    if (common_[slot])
+      b.CreateStore(content, commonPlaces_[slot].second);
+    else
+      b.CreateAlignedStore(content, place(b, slot), alignment(slot));
   }
 
   void bringBack(llvm::IRBuilder<>& b, unsigned slot) {
     llvm::Type* const type = slots_[slot]->getAllocatedType();
-    b.CreateStore(b.CreateAlignedLoad(type, place(b, slot), alignment(slot)), slots_[slot]);
+    llvm::Value* const content = common_[slot] ? b.CreateLoad(type, commonPlaces_[slot].first)
+                                               : b.CreateAlignedLoad(type, place(b, slot), alignment(slot));
+    b.CreateStore(content, slots_[slot]);
   }
 
   llvm::ConstantInt* stateAt(llvm::IRBuilder<>& b, uint32_t n) const {
@@ -269,6 +303,8 @@ class Splitter {
   std::vector<AllocaInst*> slots_;
   llvm::DenseMap<llvm::Value*, size_t> slotOf_;
   std::vector<BitVector> live_, written_;
+  BitVector common_;
+  llvm::DenseMap<unsigned, std::pair<AllocaInst*, AllocaInst*>> commonPlaces_;  // of this round and of the next
   std::vector<uint32_t> offsets_;
   uint32_t bytes_ = 0;
   llvm::Value *own_ = nullptr, *state_ = nullptr;
