@@ -32,6 +32,7 @@
 
 #include "ptx/llvm/ir/warp_ir.h"
 #include "ptx/llvm/object/target_machines.h"
+#include "ptx/llvm/passes/flag_slots.h"
 #include "ptx/llvm/passes/hidden_freezes.h"
 #include "ptx/llvm/passes/known_places.h"
 #include "ptx/llvm/passes/narrow_lanes.h"
@@ -156,7 +157,10 @@ Tier tierFor(uint64_t instructions, const BackendOptions& options) {
 Tier optimise(llvm::Module& module, llvm::TargetMachine& machine, const BackendOptions& options, PhaseClock& clock) {
   Analyses analyses(machine);
   for (llvm::Function& f : module)
-    if (!f.isDeclaration()) options.lean ? promoteFreeSlots(f) : promoteSlots(f);
+    if (!f.isDeclaration()) {
+      if (!options.lean) narrowFlags(f);
+      options.lean ? promoteFreeSlots(f) : promoteSlots(f);
+    }
   clock.count(CompileWork::Promoted, module.getInstructionCount());
   const Tier tier = tierFor(module.getInstructionCount(), options);
   std::vector<llvm::Function*> functions;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "ptx/abi/kernel_abi.h"
+#include "ptx/llvm/passes/flag_slots.h"
 #include "ptx/llvm/warps/common_values.h"
 #include "ptx/llvm/warps/remade_values.h"
 
@@ -40,6 +41,7 @@ class Splitter {
 
   uint32_t run() {
     keepValuesInSlots();
+    narrowFlags(*frame_.start->getParent());
     collectSlots();
     solveLiveness();
     solveInitialisation();
