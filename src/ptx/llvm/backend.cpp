@@ -34,6 +34,7 @@
 #include "ptx/llvm/object/target_machines.h"
 #include "ptx/llvm/passes/flag_slots.h"
 #include "ptx/llvm/passes/hidden_freezes.h"
+#include "ptx/llvm/passes/hoped_rows.h"
 #include "ptx/llvm/passes/known_places.h"
 #include "ptx/llvm/passes/narrow_lanes.h"
 #include "ptx/llvm/passes/promoted_slots.h"
@@ -160,6 +161,7 @@ Tier optimise(llvm::Module& module, llvm::TargetMachine& machine, const BackendO
     if (!f.isDeclaration()) {
       if (!options.lean) narrowFlags(f);
       options.lean ? promoteFreeSlots(f) : promoteSlots(f);
+      settleHopedRows(f, !options.lean);
     }
   clock.count(CompileWork::Promoted, module.getInstructionCount());
   const Tier tier = tierFor(module.getInstructionCount(), options);

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "ptx/llvm/ir/ptx_facts.h"
+#include "ptx/llvm/passes/hoped_rows.h"
 #include "ptx/text/op.h"
 
 namespace vg::ptx::gen {
@@ -164,27 +165,30 @@ llvm::Value* Addresses::goUpwards(const Address& a, uint32_t laneBytes, const Ma
   return b_.CreateFreeze(inSteps(addresses, {b_.CreateExtractElement(addresses[0], uint64_t{0})}, laneBytes, mask));
 }
 
-// Of an address that varies: as if its lanes, or those of each row, were side by side.
-void Addresses::startAtFirstLanes(Address& a, uint32_t stride, const Mask& mask) {
+// Of an address that varies: as if its lanes, or those of each row, were side by side, and the test whether they are.
+llvm::Value* Addresses::startAtFirstLanes(Address& a, uint32_t stride, const Mask& mask) {
   Chunks values = values_.vectorsOf(a.value);
   for (Value*& value : values) value = b_.asInteger(value, bitsOf(program_.values[a.value].type));
   Chunks starts = startsOfRows(values, stride, mask);
-  for (Value*& start : starts) {
-    start = rowStart(start, a.offset);
+  const HopedRow row{values, mask.full ? Chunks{} : mask.chunks, static_cast<uint32_t>(starts.size()), stride};
+  Value* const test = hopedTest(b_, module_, row, consecutive(a, stride, mask));
+  for (uint32_t r = 0; r < starts.size(); ++r) {
+    Value*& start = starts[r];
+    start = rowStart(hopedStart(b_, module_, test, r, start), a.offset);
     if (a.space == Space::Shared) start = b_.CreateAdd(runner_.sharedBase(), start);
   }
   if (rows_)
     a.rows = std::move(starts);
   else
     a.scalar = starts[0];
+  return test;
 }
 
 Addresses::SideBySide Addresses::sideBySide(const Address& a, uint32_t stride, uint32_t elements, const Mask& mask) {
   const bool row = a.shape.straight() && a.shape.stride == static_cast<int64_t>(stride);
   SideBySide found{row && !a.holds, row, row ? a.holds : nullptr, a};
   if (!row && a.shape.varying() && elements == 1 && !isScattered(program_, a.value)) {
-    found.test = consecutive(a, stride, mask);
-    startAtFirstLanes(found.address, stride, mask);
+    found.test = startAtFirstLanes(found.address, stride, mask);
   }
   return found;
 }
