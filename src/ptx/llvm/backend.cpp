@@ -32,6 +32,7 @@
 
 #include "ptx/llvm/ir/warp_ir.h"
 #include "ptx/llvm/object/target_machines.h"
+#include "ptx/llvm/passes/canonical_nans.h"
 #include "ptx/llvm/passes/flag_slots.h"
 #include "ptx/llvm/passes/hidden_freezes.h"
 #include "ptx/llvm/passes/hoped_rows.h"
@@ -136,7 +137,7 @@ void optimise(llvm::Function& f, Analyses& analyses, bool wideMasks) {
   passes.run(f, analyses.functions);
   jamWarps(f);
   tellOnce(f);
-  if (wideMasks) widenMasks(f);
+  wideMasks ? widenMasks(f) : rangeNaNs(f);
   splitTests(f);
 }
 

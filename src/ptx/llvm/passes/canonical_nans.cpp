@@ -1,0 +1,102 @@
+#include "ptx/llvm/passes/canonical_nans.h"
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/IntrinsicsX86.h>
+#include <llvm/IR/PatternMatch.h>
+
+#include <vector>
+
+namespace vg::ptx::gen {
+namespace {
+
+using llvm::Value;
+namespace match = llvm::PatternMatch;
+
+constexpr uint32_t kNaN = 0x7fffffff;
+constexpr int kMagnitudesLarger = 0b0101;  // the larger of both, with its own sign; of no importance beside a NaN
+
+// What the processor's arithmetic gives: never a signalling NaN, of which VRANGEPS would keep the bits.
+bool isArithmetic(const Value* value) {
+  const auto* const i = llvm::dyn_cast<llvm::Instruction>(value);
+  if (!i) return false;
+  switch (i->getOpcode()) {
+    case llvm::Instruction::FAdd:
+    case llvm::Instruction::FSub:
+    case llvm::Instruction::FMul:
+    case llvm::Instruction::FDiv:
+    case llvm::Instruction::FPTrunc:
+      return true;
+    default:
+      break;
+  }
+  const auto* const call = llvm::dyn_cast<llvm::CallInst>(i);
+  return call && (call->getIntrinsicID() == llvm::Intrinsic::fma || call->getIntrinsicID() == llvm::Intrinsic::sqrt);
+}
+
+// Whether it is the NaN of a GPU in all lanes of which it is anything.
+bool isTheNaN(const Value* value) {
+  const auto* const constant = llvm::dyn_cast<llvm::Constant>(value);
+  if (!constant || !constant->getType()->getScalarType()->isFloatTy()) return false;
+  const auto is = [](const llvm::Constant* element) {
+    const auto* const number = llvm::dyn_cast_or_null<llvm::ConstantFP>(element);
+    return number && number->getValueAPF().bitcastToAPInt() == kNaN;
+  };
+  const auto* const vector = llvm::dyn_cast<llvm::FixedVectorType>(constant->getType());
+  for (unsigned n = 0; vector && n < vector->getNumElements(); ++n) {
+    const llvm::Constant* const element = constant->getAggregateElement(n);
+    if (!is(element) && !llvm::isa_and_nonnull<llvm::UndefValue>(element)) return false;
+  }
+  return vector || is(constant);
+}
+
+// Of a blend of a value with the NaN where it is one: the value.
+Value* blended(llvm::Instruction& i) {
+  Value *value = nullptr, *compared = nullptr, *with = nullptr, *nan = nullptr;
+  llvm::CmpInst::Predicate predicate;
+  if (!match::match(&i, match::m_Select(match::m_FCmp(predicate, match::m_Value(compared), match::m_Value(with)),
+                                        match::m_Value(nan), match::m_Value(value))))
+    return nullptr;
+  if (predicate != llvm::CmpInst::FCMP_UNO || compared != value || !isTheNaN(nan) || !isArithmetic(value))
+    return nullptr;
+  const llvm::APFloat* number = nullptr;
+  const bool withItself = with == value || (match::match(with, match::m_APFloat(number)) && !number->isNaN());
+  return withItself ? value : nullptr;
+}
+
+llvm::CallInst* range(llvm::IRBuilder<>& b, Value* value) {
+  Value* const nan =
+      b.CreateBitCast(llvm::ConstantInt::get(value->getType()->getWithNewType(b.getInt32Ty()), kNaN), value->getType());
+  const unsigned lanes = llvm::cast<llvm::FixedVectorType>(value->getType())->getNumElements();
+  const auto id =
+      lanes == 16 ? llvm::Intrinsic::x86_avx512_mask_range_ps_512 : llvm::Intrinsic::x86_avx512_mask_range_ps_256;
+  llvm::SmallVector<Value*, 6> operands{nan, value, b.getInt32(kMagnitudesLarger), value,
+                                        llvm::ConstantInt::getAllOnesValue(b.getIntNTy(lanes))};
+  if (lanes == 16) operands.push_back(b.getInt32(4));  // rounding as it is set
+  return b.CreateIntrinsic(id, {}, operands);
+}
+
+// Fewer lanes gain nothing: their compare and their blend are as quick.
+bool isWide(const llvm::Type* type) {
+  const auto* const vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
+  return vector && (vector->getNumElements() == 8 || vector->getNumElements() == 16);
+}
+
+}  // namespace
+
+void rangeNaNs(llvm::Function& function) {
+  std::vector<std::pair<llvm::Instruction*, Value*>> blends;
+  for (llvm::Instruction& i : llvm::instructions(function))
+    if (Value* const value = blended(i); value && isWide(i.getType())) blends.emplace_back(&i, value);
+  for (const auto& [blend, value] : blends) {
+    auto* const test = llvm::cast<llvm::Instruction>(llvm::cast<llvm::SelectInst>(blend)->getCondition());
+    llvm::IRBuilder<> b(blend);
+    blend->replaceAllUsesWith(range(b, value));
+    blend->eraseFromParent();
+    if (test->use_empty()) test->eraseFromParent();
+  }
+}
+
+}  // namespace vg::ptx::gen
