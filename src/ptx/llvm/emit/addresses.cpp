@@ -39,7 +39,10 @@ Address Addresses::addressOf(const Instruction& i, size_t source, Space space) {
   a.holds = form.holds;
   const auto place = [&](Value* first) {
     const bool lanesDiffer = a.shape.straight() && !a.shape.sameInRow();
-    Value* const at = lanesDiffer ? rowStart(first, a.offset) : displaced(first, a.offset);
+    // In shared memory 64 bits are right for all lanes: every place there is far from where 32 bits wrap around, and
+    // several places of one register become displacements of the processor's.
+    const bool isNear = a.space == Space::Shared && std::abs(a.offset) < kFarthestStep;
+    Value* const at = lanesDiffer || isNear ? rowStart(first, a.offset) : displaced(first, a.offset);
     return a.space == Space::Shared ? b_.CreateAdd(runner_.sharedBase(), at) : at;
   };
   if (form.scalar) a.scalar = place(form.scalar);
