@@ -31,7 +31,7 @@ enum class AsyncOperation : uint8_t {
   Store,          // st.async
   ReduceValue,    // red.async
   Zero,           // st.bulk
-  CancelCluster,  // clusterlaunchcontrol.try_cancel: the runner fills kAsyncValues (facts/cancelled_cluster.h)
+  CancelCluster,  // clusterlaunchcontrol.try_cancel: the runner fills kAsyncValues (abi/cancelled_cluster.h)
 };
 enum class AsyncSpace : uint8_t { Host, Shared };
 enum class AsyncReduction : uint8_t { Add, Min, Max, Inc, Dec, And, Or, Xor };

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "ptx/abi/cancelled_cluster.h"
 #include "ptx/facts/async_form.h"
-#include "ptx/facts/cancelled_cluster.h"
 #include "ptx/interpreter/interpreter_impl.h"
 #include "ptx/text/op.h"
 

@@ -3,9 +3,9 @@
 #include <cstdlib>
 
 #include "ptx/facts/reach.h"
-#include "ptx/facts/special_registers.h"
 #include "ptx/interpreter/interpreter_impl.h"
 #include "ptx/interpreter/windows.h"
+#include "ptx/text/special_registers.h"
 
 namespace vg::ptx::interpreter {
 

@@ -1,6 +1,6 @@
 // 128-bit values: two register slots, low half first.
 #include "base/sync/mutex.h"
-#include "ptx/facts/cancelled_cluster.h"
+#include "ptx/abi/cancelled_cluster.h"
 #include "ptx/facts/polls.h"
 #include "ptx/interpreter/interpreter_impl.h"
 #include "ptx/text/op.h"

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "ptx/facts/cancelled_cluster.h"
+#include "ptx/abi/cancelled_cluster.h"
 #include "ptx/facts/reach.h"
 #include "ptx/operations/barrier_object.h"
 #include "ptx/operations/element_reduction.h"

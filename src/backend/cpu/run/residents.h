@@ -6,7 +6,7 @@
 #include "backend/cpu/code/kernel_launch.h"
 #include "backend/cpu/run/thread.h"
 #include "backend/cpu/run/workers.h"
-#include "ptx/facts/cancelled_cluster.h"
+#include "ptx/abi/cancelled_cluster.h"
 
 namespace vg::backend::cpu {
 

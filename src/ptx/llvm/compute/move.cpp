@@ -1,6 +1,6 @@
 #include "ptx/llvm/compute/move.h"
 
-#include "ptx/facts/cancelled_cluster.h"
+#include "ptx/abi/cancelled_cluster.h"
 #include "ptx/llvm/analysis/short_addresses.h"
 #include "ptx/llvm/ir/ptx_facts.h"
 #include "ptx/text/op.h"

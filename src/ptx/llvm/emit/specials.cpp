@@ -1,7 +1,7 @@
 #include "ptx/llvm/emit/specials.h"
 
 #include "ptx/facts/reserved_shared.h"
-#include "ptx/facts/special_registers.h"
+#include "ptx/text/special_registers.h"
 
 namespace vg::ptx::gen {
 
