@@ -17,7 +17,9 @@ void splitBlocks(llvm::Function& function, size_t longest) {
   for (auto block = function.begin(); block != function.end(); ++block) {
     if (block->size() <= longest) continue;
     auto at = std::next(block->begin(), static_cast<std::ptrdiff_t>(longest));
-    while (at != block->end() && llvm::isa<llvm::PHINode, llvm::AllocaInst>(*at)) ++at;
+    // Behind the entry an alloca would take its memory when it runs, and not be counted among what a warp needs.
+    for (auto i = at; i != block->end(); ++i)
+      if (llvm::isa<llvm::PHINode, llvm::AllocaInst>(*i)) at = std::next(i);
     if (at == block->end() || at->isTerminator()) continue;
     keepApart(*block->splitBasicBlock(at, "onward"));
   }

@@ -194,9 +194,10 @@ class Splitter {
       common_.set(slot);
       llvm::Type* const type = slots_[slot]->getAllocatedType();
       llvm::IRBuilder<> entry(slots_[slot]);
+      llvm::IRBuilder<> cleared(&*slots_[slot]->getParent()->getFirstNonPHIOrDbgOrAlloca());
       const auto place = [&](const char* name) {
         AllocaInst* const made = entry.CreateAlloca(type, nullptr, name);
-        entry.CreateStore(llvm::Constant::getNullValue(type), made);
+        cleared.CreateStore(llvm::Constant::getNullValue(type), made);
         return made;
       };
       AllocaInst *const now = place("common"), *const next = place("commonNext");
