@@ -29,6 +29,7 @@ void perform(Warp& w, const Step& s, uint32_t mask) {
     std::vector<uint32_t> sources(s.vectorSources.size()), out(form.wholeWords());
     for (size_t k = 0; k < sources.size(); ++k) sources[k] = static_cast<uint32_t>(w.read(lane, s.vectorSources[k]));
     decompress(form, sources.data(), sources.data() + indexWords, out.data());
+    if (s.vectorTargets.empty()) return w.write(lane, s.targets[0], out[0]);  // one word needs no braces
     for (size_t k = 0; k < out.size(); ++k) w.write(lane, s.vectorTargets[k], out[k]);
   });
 }
