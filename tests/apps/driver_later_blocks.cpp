@@ -124,12 +124,14 @@ int main() {
     std::printf("%s\n", form.name);
     std::fflush(stdout);  // the last one is what hung
     const std::string ptx = ".version 8.0\n.target sm_70\n.address_size 64\n" + kernel("alone", alone(form)) +
-                            kernel("one_for_all", oneForAll(form)) + kernel("over_all", overAll(form));
+                            kernel("one_for_all", oneForAll(form)) + kernel("over_all", overAll(form)) +
+                            kernel("one_for_warp", with(oneForAll(form), "bar.sync 0;", "bar.warp.sync -1;"));
     CUmodule module;
     CHECK(cuModuleLoadData(&module, ptx.c_str()));
     meet(module, "alone", 1, flags);
     meet(module, "one_for_all", 64, flags);
     meet(module, "over_all", 1, flags);
+    meet(module, "one_for_warp", 32, flags);
     CHECK(cuModuleUnload(module));
   }
   std::string ptx = ".version 8.0\n.target sm_70\n.address_size 64\n";

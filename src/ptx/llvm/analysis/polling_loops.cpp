@@ -124,8 +124,8 @@ class PollFinder {
     return readsStrongly(*i.ast) || program_.loops[loop].fenced || !advances(i.sources[0], loop);
   }
 
-  // Whether one thread of the block asks others in a loop and tells the rest by shared memory. Those that wait look
-  // only: who takes work from a counter so does not wait.
+  // Whether one thread of the block, or of the warp, asks others in a loop and tells the rest by shared memory. Those
+  // that wait look only: who takes work from a counter so does not wait.
   bool oneAsksForAll(LoopId loop) const {
     bool asks = false, tells = false, meets = false;
     for (BlockId b : program_.loops[loop].blocks)
@@ -133,7 +133,7 @@ class PollFinder {
         const Instruction& i = program_.instructions[n];
         asks |= i.ast->space != Space::Shared && looks(i) && asksOthers(i, loop);
         tells |= i.ast->op == Op::St && i.ast->space == Space::Shared;
-        meets |= isBarrierOfBlock(i);
+        meets |= isBarrierOfBlock(i) || (isBarrier(i.ast->op) && i.ast->has(Mod::Warp) && !isHold(*i.ast));
       }
     return asks && tells && meets;
   }
