@@ -46,6 +46,7 @@ namespace vg {
   X(checkSuppressions, "VERDIGRIS_CHECK_SUPPRESSIONS", "", "a file of patterns of faults that are left out")        \
   X(checkKernels, "VERDIGRIS_CHECK_KERNELS", "", "a comma list of patterns: faults of other kernels are left out")  \
   X(checkLimit, "VERDIGRIS_CHECK_LIMIT", "", "distinct faults that are reported at once (100); the list has all")   \
+  X(checkHost, "VERDIGRIS_CHECK_HOST", "", "1: race also watches the host's accesses to managed memory")            \
   X(visibleDevices, "CUDA_VISIBLE_DEVICES", "\1", "which devices are visible, and in which order")                  \
   X(launchBlocking, "CUDA_LAUNCH_BLOCKING", "", "1: every launch waits for its kernel")                             \
   X(moduleLoading, "CUDA_MODULE_LOADING", "", "LAZY (default) or EAGER")                                            \

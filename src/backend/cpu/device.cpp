@@ -32,7 +32,7 @@ uint32_t CpuDevice::workersFor(const MultiprocessorSet* only) const {
 // CUDA counts priorities downwards: 0 is the least urgent, -5 the most.
 std::unique_ptr<Queue> CpuDevice::createQueue(int priority, const MultiprocessorSet* only) {
   faults::arm();  // copies touch memory of the application
-  if (check::order::on()) check::host_pages::closeWhere(faults::armForSteps);
+  if (check::host_pages::wanted()) check::host_pages::closeWhere(faults::armForSteps);
   return std::make_unique<CpuQueue>(*this, Executor::shared(),
                                     LaunchPlace{workersFor(only), Executor::urgencyOf(priority)});
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/memory/own_memory.h"
+#include "base/settings.h"
 #include "base/sync/mutex.h"
 #include "base/undying.h"
 #include "check/races/order.h"
@@ -250,7 +251,10 @@ constexpr order::Listener kListener{workEnded, hostLearned};
 
 void closeWhere(bool (*handled)()) { pages().closeWhere(handled); }
 
+bool wanted() { return order::on() && settings().checkHost == "1"; }
+
 void began(const alloc::MemoryTable& table, uint64_t address, uint64_t bytes) {
+  if (!wanted()) return;
   order::listen(kListener);
   pages().began(table, address, bytes);
 }

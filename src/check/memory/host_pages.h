@@ -18,7 +18,9 @@ namespace vg::check::host_pages {
 
 inline constexpr uint64_t kPage = 4096;
 
-// There is managed memory.
+// VERDIGRIS_CHECK_HOST: without it no page is ever closed.
+bool wanted();
+// There is managed memory, and its pages are closed.
 extern constinit std::atomic<bool> watched;
 
 // Closes pages only while `handled()` says that our handlers get the faults; until then none.

@@ -45,9 +45,10 @@ Result<alloc::Record*> allocateRecord(Context& context, size_t bytes, alloc::Kin
   return heap.allocate(bytes, description);
 }
 
-// In checked mode allocations have pages of their own, as it closes pages.
+// Where the checker closes pages, allocations have pages of their own.
 Result<alloc::Record*> allocateManagedRecord(size_t bytes, alloc::Description description) {
-  if (check::order::on()) description.alignment = std::max<size_t>(description.alignment, check::host_pages::kPage);
+  if (check::host_pages::wanted())
+    description.alignment = std::max<size_t>(description.alignment, check::host_pages::kPage);
   VG_TRY(alloc::Heap & heap, managedHeap());
   Result<alloc::Record*> first = heap.allocate(bytes, description);
   if (!first) trimHeaps();
