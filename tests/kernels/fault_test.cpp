@@ -159,6 +159,18 @@ TEST_F(FaultTest, AMisalignedOffsetIntoSharedMemorySaysSo) {
   expectSticky(CUDA_ERROR_MISALIGNED_ADDRESS, text, 1, 32, "misaligned", CUdeviceptr{2});
 }
 
+TEST_F(FaultTest, ANegativeSharedAddressReachesNoOtherBlock) {
+  // Blocks of a cluster lie side by side: half a megabyte in front of one is the one before it.
+  const std::string text =
+      ".version 8.0\n.target sm_90\n.address_size 64\n"
+      ".visible .entry kernel(.param .u32 away) .reqnctapercluster 2, 1, 1 {\n"
+      ".reg .b32 %r<5>; .reg .pred %p1; .shared .align 4 .b32 word;\n"
+      "ld.param.u32 %r1, [away]; mov.u32 %r2, %ctaid.x; setp.eq.u32 %p1, %r2, 0; mov.u32 %r3, word;\n"
+      "add.u32 %r3, %r3, %r1; @!%p1 st.shared.u32 [%r3], 13;\n"
+      "barrier.cluster.arrive; barrier.cluster.wait; ret; }\n";
+  expectSticky(CUDA_ERROR_ILLEGAL_ADDRESS, text, 2, 1, "error 700", static_cast<uint32_t>(-524288));
+}
+
 TEST_F(KernelTest, LanesThatAreSwitchedOffMayHaveMisalignedAddresses) {
   // Odd lanes have odd addresses and do nothing: by a guard, and by a branch.
   const CUfunction kernel = function(

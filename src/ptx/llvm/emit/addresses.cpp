@@ -11,6 +11,7 @@ namespace vg::ptx::gen {
 
 // Between lanes whose 32-bit addresses, if they lie in shared memory, are as far from each other in 64 bits.
 constexpr int64_t kFarthestStep = 1 << 20;
+constexpr int64_t kNearest = 1 << 17;  // bytes; less than what is unmapped in front of a window of shared memory
 
 // The address in 64 bits. A register of 32 bits plus its displacement wraps around at 32: the register may hold a
 // negative number.
@@ -29,6 +30,14 @@ llvm::Value* Addresses::rowStart(Value* first, int64_t offset) {
                       b_.getInt64(static_cast<uint64_t>(offset)));
 }
 
+// The same in shared memory, for all lanes: in 64 bits, as every place there is far from where 32 bits wrap around, so
+// that several places of one register become displacements of the processor's. Only with a displacement upwards may the
+// register be negative; without, what is negative reaches no other window, but unmapped memory.
+llvm::Value* Addresses::nearPlace(Value* first, int64_t offset) {
+  if (offset > 0 || first->getType()->getScalarSizeInBits() > 32) return rowStart(first, offset);
+  return b_.CreateAdd(b_.asInteger(b_.asInteger(first, 32), 64), b_.getInt64(static_cast<uint64_t>(offset)));
+}
+
 Address Addresses::addressOf(const Instruction& i, size_t source, Space space) {
   Address a;
   a.space = space == Space::SharedCluster ? Space::Shared : space;
@@ -39,10 +48,10 @@ Address Addresses::addressOf(const Instruction& i, size_t source, Space space) {
   a.holds = form.holds;
   const auto place = [&](Value* first) {
     const bool lanesDiffer = a.shape.straight() && !a.shape.sameInRow();
-    // In shared memory 64 bits are right for all lanes: every place there is far from where 32 bits wrap around, and
-    // several places of one register become displacements of the processor's.
-    const bool isNear = a.space == Space::Shared && std::abs(a.offset) < kFarthestStep;
-    Value* const at = lanesDiffer || isNear ? rowStart(first, a.offset) : displaced(first, a.offset);
+    const bool isNear = a.space == Space::Shared && std::abs(a.offset) < kNearest;
+    Value* const at = lanesDiffer ? rowStart(first, a.offset)
+                      : isNear    ? nearPlace(first, a.offset)
+                                  : displaced(first, a.offset);
     return a.space == Space::Shared ? b_.CreateAdd(runner_.sharedBase(), at) : at;
   };
   if (form.scalar) a.scalar = place(form.scalar);

@@ -64,6 +64,7 @@ class Addresses : public EmitterPart {
   Value* isThere(const Mask& mask, uint32_t lane);  // i1
   Value* areStartsKnown(const Mask& mask);          // i1
   Value* rowStart(Value* first, int64_t offset);
+  Value* nearPlace(Value* first, int64_t offset);
   Value* startAtFirstLanes(Address& a, uint32_t stride, const Mask& mask);
   ValueId originOf(ValueId address) const;
 
