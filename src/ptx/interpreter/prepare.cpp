@@ -163,6 +163,9 @@ class Preparation {
     if (rowOf(i.op).has(Trait::Texture)) {
       operands_->fillFlattened(i, s);
       selectTexture(i, *f_, s);
+    } else if (i.op == Op::Spdecompress) {
+      operands_->fillFlattened(i, s);
+      selectSparse(i, *f_, s);
     } else if (rowOf(i.op).has(Trait::Matrix)) {
       operands_->fillFlattened(i, s);
       selectMatrix(i, *f_, s);
@@ -180,7 +183,6 @@ class Preparation {
     selectMemory(i, s);
     if (!s.execute) selectCluster(i, s);
     if (!s.execute) selectWarp(i, s);
-    if (!s.execute) selectSparse(i, *f_, s);
     if (s.execute || s.flow != Flow::None) return;
     if (i.op == Op::Mov) {
       if (bitsOf(i.type()) <= 64) s.compute = [](const Step&, const uint64_t* a, uint64_t* r) { r[0] = a[0]; };

@@ -1,4 +1,4 @@
-// spdecompress: vectors of registers, of each lane by itself.
+// spdecompress: vectors of registers, or single ones, of each lane by itself.
 #include "ptx/facts/sparse_form.h"
 #include "ptx/interpreter/interpreter_impl.h"
 #include "ptx/text/op.h"
@@ -29,7 +29,6 @@ void perform(Warp& w, const Step& s, uint32_t mask) {
     std::vector<uint32_t> sources(s.vectorSources.size()), out(form.wholeWords());
     for (size_t k = 0; k < sources.size(); ++k) sources[k] = static_cast<uint32_t>(w.read(lane, s.vectorSources[k]));
     decompress(form, sources.data(), sources.data() + indexWords, out.data());
-    if (s.vectorTargets.empty()) return w.write(lane, s.targets[0], out[0]);  // one word needs no braces
     for (size_t k = 0; k < out.size(); ++k) w.write(lane, s.vectorTargets[k], out[k]);
   });
 }
@@ -37,7 +36,6 @@ void perform(Warp& w, const Step& s, uint32_t mask) {
 }  // namespace
 
 void selectSparse(const Instruction& i, const Function& f, Step& s) {
-  if (i.op != Op::Spdecompress) return;
   s.sparse = describeSparse(i, f);
   if (s.sparse) s.execute = perform;
 }
