@@ -5,7 +5,7 @@
 #include "api/watch/trace.h"
 #include "backend/queues/interleaving.h"
 #include "check/calls.h"
-#include "check/tools.h"
+#include "check/memory/host_pages.h"
 #include "core/process/driver_version.h"
 
 namespace vg::handlers {
@@ -16,8 +16,8 @@ CUresult cuInit(const Call&, unsigned int Flags) {
   const CUresult result = core::initialise(Flags);
   // The work of devices runs between calls.
   if (backend::interleaving::on()) activity::callsObserved.fetch_or(activity::ByInterleaving);
-  // Or has to know who is inside a call.
-  if (check::calls::wanted() || check::wants(check::Tool::Race)) activity::callsObserved.fetch_or(activity::ByChecker);
+  // Whoever follows the host's accesses has to know who is inside a call.
+  if (check::calls::wanted() || check::host_pages::wanted()) activity::callsObserved.fetch_or(activity::ByChecker);
   return result;
 }
 

@@ -11,7 +11,6 @@
 #include "backend/queues/executor.h"
 #include "base/sync/spin.h"
 #include "check/memory/host_pages.h"
-#include "check/races/order.h"
 
 namespace vg::backend::cpu {
 

@@ -6,7 +6,6 @@
 #include "base/memory/own_memory.h"
 #include "base/round.h"
 #include "check/memory/host_pages.h"
-#include "check/races/order.h"
 #include "core/contexts/context.h"
 #include "core/memory/memory_heaps.h"
 #include "core/process/device.h"

@@ -73,12 +73,12 @@ void abandonCompile(const siginfo_t& info) {
 
 VG_OUTLIVES_FIBRE void handle(int signal, siginfo_t* info, void* context) {
   const int savedError = errno;
-  const bool watched =
-      signal == SIGSEGV && info->si_code == SEGV_ACCERR && check::host_accesses::faulted(info->si_addr, context);
-  const bool moved = watched || (signal == SIGSEGV && info->si_code == SEGV_ACCERR && alloc::awaitMove(info->si_addr));
+  const bool closed = signal == SIGSEGV && info->si_code == SEGV_ACCERR;
+  const bool opened =
+      closed && (check::host_accesses::faulted(info->si_addr, context) || alloc::awaitMove(info->si_addr));
   const bool copying =
-      !moved && (signal == SIGSEGV || signal == SIGBUS) && info->si_code > 0 && copy::throwOut(context);
-  if (!moved && !copying && !throwOut(signal, *info, context)) {
+      !opened && (signal == SIGSEGV || signal == SIGBUS) && info->si_code > 0 && copy::throwOut(context);
+  if (!opened && !copying && !throwOut(signal, *info, context)) {
     abandonCompile(*info);
     passOn(signal, info, context);
   }
