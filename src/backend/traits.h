@@ -10,10 +10,24 @@
 
 namespace vg::backend {
 
+// Bytes that a device has: known, or found by a function when somebody asks. Programs that never ask do not wait for
+// what the function reads.
+class MemorySize {
+ public:
+  MemorySize(uint64_t bytes = 0) : number_(bytes) {}  // NOLINT(google-explicit-constructor): it is a number
+  // `find` must give the same answer each time.
+  MemorySize(uint64_t (*find)(uint64_t), uint64_t argument) : find_(find), number_(argument) {}
+  operator uint64_t() const { return find_ ? find_(number_) : number_; }  // NOLINT(google-explicit-constructor)
+
+ private:
+  uint64_t (*find_)(uint64_t) = nullptr;
+  uint64_t number_;
+};
+
 struct Traits {
   std::string name;
   CUuuid uuid{};
-  uint64_t totalMemory = 0;        // bytes
+  MemorySize totalMemory;
   int computeCapability = 0;       // 10 * major + minor
   bool nativeCode = false;         // runs native code of its capability, not PTX
   bool blockLinearArrays = false;  // wants arrays as its texture units read them (arrays/layout.h)

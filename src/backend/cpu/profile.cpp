@@ -73,8 +73,9 @@ int lastLevelCache() {
 }
 
 // Three quarters of the memory at hand, shared among the devices; the rest is the application's.
-uint64_t defaultMemory(int count) {
-  const uint64_t share = hostMemory() / 4 * 3 / static_cast<uint64_t>(std::max(count, 1));
+uint64_t defaultMemory(uint64_t devices) {
+  static const uint64_t atHand = hostMemory();
+  const uint64_t share = atHand / 4 * 3 / devices;
   return std::max(share / (64 * kMiB) * (64 * kMiB), 64 * kMiB);
 }
 
@@ -84,7 +85,7 @@ Traits defaultProfile(const ProfileRequest& request) {
 #define VG_ATTRIBUTE(name, value) set(traits, CU_DEVICE_ATTRIBUTE_##name, value);
 #include "backend/cpu/profile_default.inc"
 #undef VG_ATTRIBUTE
-  traits.totalMemory = defaultMemory(request.count);
+  traits.totalMemory = {defaultMemory, static_cast<uint64_t>(std::max(request.count, 1))};
   setCapability(traits, kDefaultCapability);
   set(traits, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, static_cast<int>(request.workers));
   set(traits, CU_DEVICE_ATTRIBUTE_CLOCK_RATE, clockKilohertz());

@@ -20,13 +20,14 @@ const size_t GuardedRange::kWide = size_t{64} << 30;
 #endif
 
 GuardedRange GuardedRange::reserveExactly(size_t bytes, size_t guard, size_t alignment) {
-  const size_t whole = guard + bytes + guard;
-  void* const mapped = mmap(nullptr, whole + alignment, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  constexpr size_t kPage = 4096;  // what mappings are aligned to anyway
+  const size_t whole = guard + bytes + guard, spare = alignment > kPage ? alignment : 0;
+  void* const mapped = mmap(nullptr, whole + spare, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (mapped == MAP_FAILED) return {};
   auto* const first = static_cast<std::byte*>(mapped);
   const size_t before = -reinterpret_cast<uintptr_t>(first + guard) % alignment;
   if (before) munmap(first, before);
-  munmap(first + before + whole, alignment - before);
+  if (spare) munmap(first + before + whole, spare - before);
   return {first + before + guard, bytes, guard};
 }
 

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/system/cgroups.h"
 #include "base/system/small_file.h"
 
 namespace vg::memory_limit {
@@ -27,20 +28,6 @@ uint64_t leastUpwards(const std::string& mount, std::string group, const char* f
   return least;
 }
 
-// What is before the next separator, which both are taken from the text.
-std::string_view next(std::string_view& text, char separator) {
-  const size_t end = std::min(text.find(separator), text.size());
-  const std::string_view part = text.substr(0, end);
-  text.remove_prefix(std::min(end + 1, text.size()));
-  return part;
-}
-
-bool names(std::string_view controllers, std::string_view wanted) {
-  while (!controllers.empty())
-    if (next(controllers, ',') == wanted) return true;
-  return false;
-}
-
 // The library's own code and stacks, and those of the program, need some of it.
 uint64_t ofAddressSpace() {
   rlimit limit{};
@@ -51,20 +38,23 @@ uint64_t ofAddressSpace() {
 }  // namespace
 
 // In a container the paths may be ones that are not to be seen there: then what is mounted is the container's own
-// group.
+// group. Files of the version that does not limit memory here are not asked for: each costs some microseconds.
 uint64_t ofCgroups(std::string_view membership, const std::string& root) {
   constexpr const char *kSecond = "/memory.max", *kFirst = "/memory.limit_in_bytes";
   const std::string first = root + "/memory", unified = root + "/unified";
-  uint64_t least = std::min({numberIn(root + kSecond), numberIn(unified + kSecond), numberIn(first + kFirst)});
-  while (!membership.empty()) {  // "0::/a/b", or "4:cpu,memory:/a/b"
-    std::string_view line = next(membership, '\n');
-    next(line, ':');
-    const std::string_view controllers = next(line, ':');
+  const CgroupVersion version = versionOfController(membership, "memory");
+  uint64_t least = kNone;
+  if (version != CgroupVersion::First) least = std::min(numberIn(root + kSecond), numberIn(unified + kSecond));
+  if (version != CgroupVersion::Second) least = std::min(least, numberIn(first + kFirst));
+  while (!membership.empty()) {
+    std::string_view line = takeUntil(membership, '\n');
+    takeUntil(line, ':');
+    const std::string_view controllers = takeUntil(line, ':');
     if (line.empty()) continue;
     const std::string group(line);
-    if (controllers.empty())
+    if (controllers.empty() && version != CgroupVersion::First)
       least = std::min({least, leastUpwards(root, group, kSecond), leastUpwards(unified, group, kSecond)});
-    else if (names(controllers, "memory"))
+    else if (listHas(controllers, "memory"))
       least = std::min(least, leastUpwards(first, group, kFirst));
   }
   return least;
@@ -78,8 +68,6 @@ uint64_t ofMachine() {
   return std::sscanf(content.c_str(), "MemTotal: %llu", &kilobytes) == 1 ? kilobytes << 10 : kUnknown;
 }
 
-uint64_t bytes() {
-  return std::min({ofMachine(), ofCgroups(contentOf("/proc/self/cgroup"), "/sys/fs/cgroup"), ofAddressSpace()});
-}
+uint64_t bytes() { return std::min({ofMachine(), ofCgroups(cgroupMembership(), "/sys/fs/cgroup"), ofAddressSpace()}); }
 
 }  // namespace vg::memory_limit

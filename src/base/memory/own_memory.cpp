@@ -65,28 +65,27 @@ void move(Space& space, std::map<uintptr_t, size_t>::node_type entry, uintptr_t 
   space.free.insert(std::move(entry));
 }
 
-// The same range without the bit that systems set in the addresses they choose (kElsewhere), as unpredictable as
-// theirs; or as it was.
-GuardedRange lowered(GuardedRange range) {
+// A range without the bit that systems set in the addresses they choose (kElsewhere), as unpredictable as those: it
+// lies where it would lie below the C library, but for the bit. Null where there is no such place.
+GuardedRange reserveLow(size_t bytes, size_t guard) {
   constexpr uintptr_t kDistance = uintptr_t{1} << 40;  // from the first address with that bit
   constexpr uintptr_t kLowest = uintptr_t{1} << 45;    // what programs and sanitizers choose themselves is below
-  const auto start = reinterpret_cast<uintptr_t>(range.start) - range.guard;
-  const uintptr_t place = (start & ~kElsewhere) - kDistance;
-  if (!range || !(start & kElsewhere) || place < kLowest) return range;
-  const size_t whole = range.guard + range.bytes + range.guard;
+  const size_t whole = guard + bytes + guard;
+  const uintptr_t below = (reinterpret_cast<uintptr_t>(&mmap) - whole) / kPage * kPage;
+  const uintptr_t place = (below & ~kElsewhere) - kDistance;
+  if (!(below & kElsewhere) || place < kLowest) return {};
   constexpr int kThere = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
   void* const mapped = mmap(reinterpret_cast<void*>(place), whole, PROT_NONE, kThere, -1, 0);
-  if (mapped == MAP_FAILED) return range;
-  GuardedRange moved = range;
-  moved.start = static_cast<std::byte*>(mapped) + range.guard;
-  // An old system may have chosen another place.
-  (reinterpret_cast<uintptr_t>(mapped) == place ? range : moved).release();
-  return reinterpret_cast<uintptr_t>(mapped) == place ? moved : range;
+  if (mapped == MAP_FAILED) return {};
+  GuardedRange range{static_cast<std::byte*>(mapped) + guard, bytes, guard};
+  if (reinterpret_cast<uintptr_t>(mapped) != place) range.release();  // an old system may have chosen another place
+  return range;
 }
 
 bool grow(Space& space, size_t bytes) VG_REQUIRES(space.mutex) {
   std::map<uintptr_t, size_t> fresh{{0, 0}};
-  GuardedRange range = lowered(GuardedRange::reserveExactly(std::max(bytes, kVast), GuardedRange::kWide));
+  GuardedRange range = reserveLow(std::max(bytes, kVast), GuardedRange::kWide);
+  if (!range) range = GuardedRange::reserveExactly(std::max(bytes, kVast), GuardedRange::kWide);
   if (range && !vastEnd.load(std::memory_order_relaxed)) {
     vastStart.store(reinterpret_cast<uintptr_t>(range.start) - range.guard, std::memory_order_relaxed);
     vastEnd.store(reinterpret_cast<uintptr_t>(range.start) + range.bytes + range.guard, std::memory_order_release);

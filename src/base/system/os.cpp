@@ -12,9 +12,11 @@
 #include <memory>
 #include <new>
 #include <string>
+#include <string_view>
 
 #include "base/memory/own_memory.h"
 #include "base/memory/shortage.h"
+#include "base/system/cgroups.h"
 #include "base/system/small_file.h"
 
 namespace vg::os {
@@ -43,12 +45,15 @@ uint32_t quotaOf(const std::string& folder) {
 // The limits of the process's own group and of all groups above it.
 uint32_t cgroupCores() {
   const std::string root = "/sys/fs/cgroup";
-  uint32_t cores = quotaOf(root);
-  std::string group = firstLine("/proc/self/cgroup");
+  const std::string_view membership = cgroupMembership();
+  const CgroupVersion version = versionOfController(membership, "cpu");
+  uint32_t cores = version == CgroupVersion::First ? kNoLimit : quotaOf(root);
+  std::string group(membership.substr(0, membership.find('\n')));
   if (group.rfind("0::", 0) == 0) {
     for (group.erase(0, 3); group.size() > 1; group.resize(group.rfind('/')))
       cores = std::min(cores, quotaOf(root + group));
   }
+  if (version == CgroupVersion::Second) return cores;
   const std::string quota = firstLine(root + "/cpu/cpu.cfs_quota_us"),
                     period = firstLine(root + "/cpu/cpu.cfs_period_us");
   if (!quota.empty() && !period.empty()) cores = std::min(cores, coresOf(atof(quota.c_str()), atof(period.c_str())));

@@ -1,5 +1,7 @@
-// The thread that other processes ask to stop this one and to let it go on.
+// The thread that other processes ask to stop this one and to let it go on. It also joins the board for the first
+// context, which takes longer than making the context.
 #include <poll.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -24,6 +26,9 @@ using ipc::ProcessAnswer;
 using ipc::ProcessQuestion;
 
 constinit std::atomic<int> listener{-1};
+// What wakes the thread: kNotYet, kNever or an eventfd.
+constexpr int kNotYet = -1, kNever = -2;
+constinit std::atomic<int> waker{kNotYet};
 
 // Work that ends makes no sound: it is looked for again and again.
 constexpr int kLook = 1;  // ms
@@ -61,7 +66,11 @@ CUresult checkPairs(const ProcessQuestion& question) {
 
 class CheckpointService final : public ipc::Service {
  public:
-  explicit CheckpointService(int listening) : Service(listening, true) {}
+  explicit CheckpointService(int listening) : Service(listening, true) {
+    const int made = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    wakeBy(made);
+    waker.store(made < 0 ? kNever : made);
+  }
 
  private:
   struct Locking {
@@ -127,6 +136,7 @@ class CheckpointService final : public ipc::Service {
   }
 
   int turn() override {
+    board::settle();
     if (locking_.client < 0) return -1;
     locking_.quietLooks = workHasEnded() ? locking_.quietLooks + 1 : 0;
     if (locking_.quietLooks >= kQuietLooks) return endLock(checkNoFault());
@@ -169,6 +179,14 @@ class CheckpointService final : public ipc::Service {
   Locking locking_{-1, 0, 0};
 };
 
+// The first turn() comes after `waker` is set: whoever finds kNotYet has said before what it wants.
+bool wake() {
+  const int event = waker.load();
+  if (event == kNever) return false;
+  constexpr uint64_t kOne = 1;
+  return event == kNotYet || write(event, &kOne, sizeof kOne) == sizeof kOne;
+}
+
 void threadMain(void* listening) {
   CheckpointService service(static_cast<int>(reinterpret_cast<intptr_t>(listening)));
   service.run();
@@ -183,14 +201,16 @@ void serve() {
     return;
   }
   listener.store(made);
+  board::setHelper(wake);
   if (os::startThread("vg-checkpoint", threadMain, reinterpret_cast<void*>(static_cast<intptr_t>(made)))) return;
+  board::setHelper(nullptr);
   listener.store(-1);
   close(made);
 }
 
 void leaveInChild() {
-  const int inherited = listener.exchange(-1);
-  if (inherited >= 0) close(inherited);
+  for (const int inherited : {listener.exchange(-1), waker.exchange(kNever)})
+    if (inherited >= 0) close(inherited);
 }
 
 }  // namespace vg::core::checkpoint

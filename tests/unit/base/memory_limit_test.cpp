@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/system/cgroups.h"
+
 namespace vg {
 namespace {
 
@@ -52,6 +54,15 @@ TEST_F(MemoryLimit, InAContainerIsThatOfWhatIsMountedThere) {
   EXPECT_EQ(of("0::/system.slice/docker-1234\n"), 800u);
   put("/memory/memory.limit_in_bytes", "600");
   EXPECT_EQ(of("3:memory:/docker/1234\n"), 600u);
+}
+
+TEST(Cgroups, TheVersionOfAControllerIsThatOfTheLineThatNamesIt) {
+  constexpr auto of = versionOfController;
+  EXPECT_EQ(of("0::/a\n", "memory"), CgroupVersion::Second);
+  EXPECT_EQ(of("5:cpu,cpuacct:/x\n0::/\n", "cpu"), CgroupVersion::First);
+  EXPECT_EQ(of("5:cpu,cpuacct:/x\n0::/\n", "memory"), CgroupVersion::Second);
+  EXPECT_EQ(of("9:name=systemd:/\n4:cpuset:/\n", "cpu"), CgroupVersion::Unknown);
+  EXPECT_EQ(of("", "cpu"), CgroupVersion::Unknown);
 }
 
 TEST(MemoryLimitOfAProcess, FollowsTheLimitOfItsAddresses) {
