@@ -3,6 +3,7 @@
 #include "api/entry/call.h"
 #include "base/raw_enum.h"
 #include "core/virtual/physical_allocation.h"
+#include "core/virtual/virtual_access.h"
 
 namespace vg::handlers {
 namespace {

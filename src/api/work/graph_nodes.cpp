@@ -7,9 +7,11 @@
 #include "core/contexts/context.h"
 #include "core/contexts/current_context.h"
 #include "core/contexts/named_context.h"
+#include "core/graphs/graph_attributes.h"
 #include "core/graphs/graph_conditional.h"
 #include "core/graphs/graph_describe.h"
 #include "core/graphs/graph_memory.h"
+#include "core/graphs/graph_params.h"
 
 namespace vg::handlers {
 namespace {

@@ -1,11 +1,11 @@
-// Launch attributes of kernel nodes.
+#include "core/graphs/graph_attributes.h"
+
 #include <algorithm>
 #include <iterator>
 
 #include "backend/device.h"
 #include "backend/device_side/updatable_node.h"
 #include "core/contexts/context.h"
-#include "core/graphs/graph_describe.h"
 #include "core/process/device.h"
 #include "core/work/launch.h"
 
@@ -18,21 +18,22 @@ bool fits(const LaunchAttributes& attributes, const backend::LaunchShape& plain)
                     [](unsigned blocks, unsigned cluster) { return blocks % cluster == 0; });
 }
 
-}  // namespace
-
-CUresult kernelAttribute(const KernelNode& node, CUkernelNodeAttrID which, CUkernelNodeAttrValue& value) {
-  VG_TRY(value, node.launch.attributes.told(which));
-  if (which == CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE && node.updatable)
-    value.deviceUpdatableKernelNode = {1, reinterpret_cast<CUgraphDeviceNode>(node.updatable->handle())};
-  return CUDA_SUCCESS;
-}
-
+// Lets kernels change the node, for good.
 CUresult setUpdatable(KernelNode& node, const CUlaunchAttributeValue& value) {
   VG_CHECK(work::checkUpdatable(value));
   const bool on = value.deviceUpdatableKernelNode.deviceUpdatable;
   if (!on && node.updatable) return unsupported("a node that kernels may change stays so");
   if (!on || node.updatable) return CUDA_SUCCESS;
   node.updatable = backend::UpdatableNode::make();
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+CUresult kernelAttribute(const KernelNode& node, CUkernelNodeAttrID which, CUkernelNodeAttrValue& value) {
+  VG_TRY(value, node.launch.attributes.told(which));
+  if (which == CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE && node.updatable)
+    value.deviceUpdatableKernelNode = {1, reinterpret_cast<CUgraphDeviceNode>(node.updatable->handle())};
   return CUDA_SUCCESS;
 }
 

@@ -32,23 +32,10 @@ Result<NodeParams> describeForSet(const CUgraphNodeParams& params, const GraphNo
 // The version of these calls from 13.4 on: host functions, records and batches of copies name a context, green ones
 // too, which must be there. CUDA_ERROR_INVALID_CONTEXT otherwise.
 CUresult checkContexts(const CUgraphNodeParams& params);
-// What cuGraphNodeGetParams hands out: pointers go into the node, and stay until it changes or ends. What is only said
-// when a node is made, such as who owns a child graph, is not told again.
-CUgraphNodeParams paramsOf(GraphNode& node);
-CUgraphNodeParams paramsOf(NodeParams& params);
-// Whether nodes with these parameters do the same; of two types, never.
-bool same(const NodeParams& a, const NodeParams& b);
 // What the call that adds a node writes into the caller's structure.
 void giveBack(const GraphNode& node, CUgraphNodeParams& params);
 // Gives a node other parameters of its type; what it owned before ends.
 void replace(GraphNode& node, NodeParams params);
-
-// CU_LAUNCH_ATTRIBUTE_* of kernel nodes. CUDA_ERROR_INVALID_VALUE for those that kernel nodes do not have.
-CUresult kernelAttribute(const KernelNode& node, CUkernelNodeAttrID which, CUkernelNodeAttrValue& value);
-CUresult setKernelAttribute(KernelNode& node, CUkernelNodeAttrID which, CUkernelNodeAttrValue& value);
-
-// Lets kernels change the node, for good.
-CUresult setUpdatable(KernelNode& node, const CUlaunchAttributeValue& value);
 
 // What get-params hands out: addresses into the node, which stay until it changes.
 CUDA_KERNEL_NODE_PARAMS_v2 kernelParams(const KernelNode& node);

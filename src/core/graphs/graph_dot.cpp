@@ -6,6 +6,7 @@
 
 #include "base/raw_enum.h"
 #include "base/text/format.h"
+#include "core/graphs/graph_attributes.h"
 #include "core/graphs/graph_describe.h"
 #include "core/memory/memory.h"
 #include "core/modules/kernel.h"

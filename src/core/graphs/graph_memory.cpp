@@ -11,6 +11,7 @@
 #include "core/contexts/context.h"
 #include "core/memory/memory.h"
 #include "core/memory/memory_heaps.h"
+#include "core/pools/delayed_release.h"
 #include "core/process/device.h"
 
 namespace vg::core {

@@ -1,4 +1,5 @@
-// From nodes back to CUDA's structures, and whether two nodes do the same (core/graphs/graph_describe.h).
+#include "core/graphs/graph_params.h"
+
 #include <algorithm>
 #include <cstring>
 #include <tuple>

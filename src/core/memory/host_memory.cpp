@@ -19,27 +19,6 @@
 namespace vg::core::memory {
 namespace {
 
-class PinnedMemory final : public alloc::MemorySource {
- public:
-  CUresult commit(std::byte* start, size_t bytes) override {
-    VG_CHECK(memory_.commit(start, bytes));
-    host_register::placeNearCaller(start, bytes);
-    const Result<host_register::LockState> locked = locker_.lockOwn(start, bytes);
-    if (!locked) memory_.decommit(start, bytes);
-    if (locked) showToDevices(start, bytes, false);
-    return locked.error();
-  }
-  void decommit(std::byte* start, size_t bytes) override {
-    hideFromDevices(start, bytes);
-    locker_.unlock(start, bytes);
-    memory_.decommit(start, bytes);
-  }
-
- private:
-  alloc::ProcessMemory memory_;
-  host_register::SystemPageLocker locker_{nullptr};
-};
-
 // Programs hand page-locked memory to system calls that want whole pages.
 constexpr size_t kHostPage = 4096;
 
@@ -80,10 +59,6 @@ BlockFlags& blockFlags() {  // never destroyed
 }
 
 }  // namespace
-
-alloc::MemorySource& pinnedSource() {
-  return undyingFrom<PinnedMemory>([] { return PinnedMemory(); });  // heaps outlive everything
-}
 
 Result<void*> allocateHost(Context& context, size_t bytes, unsigned flags) {
   constexpr unsigned kKnown = CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;

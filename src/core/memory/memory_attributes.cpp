@@ -14,6 +14,7 @@
 #include "core/pools/pool.h"
 #include "core/process/device.h"
 #include "core/process/driver_version.h"
+#include "core/virtual/virtual_attributes.h"
 #include "core/virtual/virtual_memory.h"
 
 namespace vg::core::memory {

@@ -9,6 +9,7 @@
 #include "base/memory/memory_limit.h"
 #include "base/sync/mutex.h"
 #include "base/undying.h"
+#include "core/memory/pinned_memory.h"
 #include "core/process/device.h"
 
 namespace vg::core::memory {

@@ -40,14 +40,8 @@ std::span<std::byte> poolAddresses(const Device& device);  // of that heap
 // Gives back what heaps keep for reuse: for when a device has no more although its account says otherwise.
 void trimHeaps();
 
-// Gives an allocation back to its heap when the point is reached; without memory to note that down it stays.
-void releaseAt(alloc::Heap& heap, uintptr_t base, uint64_t id, Point point);
-
 // Where mappings and imports get their addresses.
 Result<alloc::AddressSpace&> addressSpace();
-
-// Where page-locked memory comes from: memory of the process, near the caller and locked (host_memory.cpp).
-alloc::MemorySource& pinnedSource();
 
 // Before the host itself touches memory that may be a device's.
 void showToHost(const void* start, size_t bytes);

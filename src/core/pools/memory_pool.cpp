@@ -7,6 +7,7 @@
 #include "core/contexts/context.h"
 #include "core/memory/memory.h"
 #include "core/memory/memory_heaps.h"
+#include "core/pools/delayed_release.h"
 #include "core/pools/pool_registry.h"
 #include "core/pools/pool_sharing.h"
 #include "core/process/device.h"
@@ -42,32 +43,13 @@ Result<Point> pointOf(Stream& stream) {
   return stream.tail();
 }
 
-// Gives an allocation back to its heap when a stream has got there.
-struct Ending : Continuation {
-  alloc::Heap* heap;
-  uintptr_t base;
-  uint64_t id;
-
-  Ending(alloc::Heap& heap, uintptr_t base, uint64_t id, Point point) : heap(&heap), base(base), id(id) {
-    value = point.value;
-    run = [](Continuation* self) { static_cast<Ending*>(self)->finish(); };
-  }
-  void finish() {
-    heap->release(base, id);
-    delete this;
-  }
-  void finishAt(Point point) {
-    if (point.done() || !point.timeline->whenReached(this)) finish();
-  }
-};
-
 // cuMemFreeAsync of what cuMemAlloc made: gone at once for every later call, its memory when the stream is done.
 CUresult releaseAfter(Stream& stream, alloc::Record& record) {
   VG_CHECK(stream.context().state());
   VG_TRY(alloc::Heap & heap, deviceHeap(deviceAt(deviceOf(record))));
   VG_TRY(const Point point, pointOf(stream));
-  auto* ending =
-      new Ending(heap, record.base.load(std::memory_order_relaxed), record.id.load(std::memory_order_relaxed), point);
+  auto* ending = new DelayedRelease(heap, record.base.load(std::memory_order_relaxed),
+                                    record.id.load(std::memory_order_relaxed), point);
   alloc::State live = alloc::State::Live;
   if (!record.state.compare_exchange_strong(live, alloc::State::Released, std::memory_order_acq_rel)) {
     const uintptr_t base = ending->base;
@@ -79,14 +61,6 @@ CUresult releaseAfter(Stream& stream, alloc::Record& record) {
 }
 
 }  // namespace
-
-void releaseAt(alloc::Heap& heap, uintptr_t base, uint64_t id, Point point) {
-  if (point.done()) {
-    heap.release(base, id);
-  } else if (auto* ending = new (std::nothrow) Ending(heap, base, id, point)) {
-    ending->finishAt(point);
-  }
-}
 
 static CUresult releaseAsync(Stream& stream, CUdeviceptr address) {
   auto* record = const_cast<alloc::Record*>(lookup(address));

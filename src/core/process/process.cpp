@@ -39,7 +39,7 @@
 #include "core/streams/stream.h"
 #include "core/textures/texture.h"
 #include "core/textures/texture_reference.h"
-#include "core/virtual/virtual_memory.h"
+#include "core/virtual/virtual_access.h"
 #include "ptx/facts/reach.h"
 
 namespace vg::core {

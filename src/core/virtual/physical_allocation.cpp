@@ -8,6 +8,7 @@
 #include "core/memory/memory.h"
 #include "core/memory/memory_activity.h"
 #include "core/memory/memory_heaps.h"
+#include "core/memory/pinned_memory.h"
 #include "core/pools/memory_pool.h"
 #include "core/process/device.h"
 #include "core/virtual/share_label.h"

@@ -1,4 +1,5 @@
-// Who may touch what is mapped.
+#include "core/virtual/virtual_access.h"
+
 #include <algorithm>
 
 #include "base/memory/out_of_memory.h"
@@ -7,8 +8,6 @@
 #include "core/contexts/context.h"
 #include "core/memory/device_visible_host.h"
 #include "core/process/device.h"
-#include "core/virtual/virtual_memory.h"
-#include "core/virtual/virtual_state.h"
 #include "host_register/placement.h"
 
 namespace vg::core::memory {
@@ -252,7 +251,7 @@ CUresult setAccess(CUdeviceptr start, size_t bytes, const CUmemAccessDesc* grant
   }
   VirtualState& all = virtualState();
   const MutexLock lock(all.mutex);
-  all.sweep();
+  sweep(all);
   VG_TRY(const Section section, coveredBy(all.mappings, start, bytes));
   // One after the other, as the vendor's driver does: those before a refused one count.
   for (const Grant& grant : asked) VG_CHECK(grantTo(all, section, grant));
@@ -271,14 +270,14 @@ Result<CUmemAccess_flags> accessOf(const CUmemLocation& location, CUdeviceptr ad
   return flagsOf(mapping->second.grants, place);
 }
 
-void VirtualState::sweep() {
-  lingering.sweep();
-  std::erase_if(late, [this](const Late& narrowed) VG_REQUIRES(mutex) {
+void sweep(VirtualState& all) {
+  all.lingering.sweep();
+  std::erase_if(all.late, [&all](const VirtualState::Late& narrowed) VG_REQUIRES(all.mutex) {
     if (!std::all_of(narrowed.pending.begin(), narrowed.pending.end(), [](Point point) { return point.done(); }))
       return false;
-    const auto mapping = mappings.find(narrowed.start);
-    if (mapping != mappings.end() && mapping->second.record->id.load(std::memory_order_relaxed) == narrowed.id)
-      (void)applyPages(mapping->first, mapping->second, mapping->second.grants, lingering);
+    const auto mapping = all.mappings.find(narrowed.start);
+    if (mapping != all.mappings.end() && mapping->second.record->id.load(std::memory_order_relaxed) == narrowed.id)
+      (void)applyPages(mapping->first, mapping->second, mapping->second.grants, all.lingering);
     return true;
   });
 }

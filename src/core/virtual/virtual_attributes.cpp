@@ -1,6 +1,8 @@
-// What a pointer into mapped memory is.
+#include "core/virtual/virtual_attributes.h"
+
 #include <cstring>
 
+#include "core/virtual/virtual_access.h"
 #include "core/virtual/virtual_memory.h"
 
 namespace vg::core::memory {

@@ -4,38 +4,13 @@
 
 #include "base/sync/mutex.h"
 #include "base/sync/patience.h"
-#include "base/undying.h"
 #include "core/contexts/context.h"
 #include "core/memory/memory.h"
 #include "core/memory/memory_heaps.h"
+#include "core/virtual/virtual_access.h"
 #include "core/virtual/virtual_state.h"
 
 namespace vg::core::memory {
-
-VirtualState& virtualState() {
-  return undying<VirtualState, VirtualState>();  // threads may map until the process ends
-}
-
-CUresult checkRange(CUdeviceptr start, size_t bytes) {
-  if (bytes && start % kGranularity == 0 && bytes % kGranularity == 0 && start + bytes > start) return CUDA_SUCCESS;
-  return fail(CUDA_ERROR_INVALID_VALUE, "%#llx + %zu is no range of multiples of %zu", start, bytes, kGranularity);
-}
-
-Mappings::iterator firstBehind(Mappings& mappings, uintptr_t address) {
-  auto mapping = mappings.upper_bound(address);
-  if (mapping != mappings.begin())
-    if (auto before = std::prev(mapping); before->first + before->second.bytes > address) return before;
-  return mapping;
-}
-
-Result<Section> wholeMappings(Mappings& mappings, uintptr_t start, size_t bytes) {
-  const Section section{firstBehind(mappings, start), mappings.lower_bound(start + bytes)};
-  if (section.first == section.last) return section;
-  const auto last = std::prev(section.last);
-  if (section.first->first < start || last->first + last->second.bytes > start + bytes)
-    return fail(CUDA_ERROR_INVALID_VALUE, "%#lx + %zu holds a part of a mapping", start, bytes);
-  return section;
-}
 
 namespace {
 
@@ -70,7 +45,7 @@ CUresult freeAddresses(CUdeviceptr start, size_t bytes) {
   VG_TRY(alloc::AddressSpace & space, addressSpace());
   VirtualState& all = virtualState();
   const MutexLock lock(all.mutex);
-  all.sweep();
+  sweep(all);
   const alloc::AddressSpace::Range range = space.reservationAt(start);
   if (!range.bytes || range.start != start || range.bytes != bytes)
     return fail(CUDA_ERROR_INVALID_VALUE, "%#llx + %zu is no reservation", start, bytes);
@@ -111,7 +86,7 @@ CUresult mapAllocation(CUdeviceptr start, size_t bytes, size_t offset, CUmemGene
   VG_TRY(alloc::AddressSpace & space, addressSpace());
   VirtualState& all = virtualState();
   const MutexLock lock(all.mutex);
-  all.sweep();
+  sweep(all);
   VG_CHECK(checkReserved(space, start, bytes));
   if (anyIn(all.mappings, start, bytes))
     return fail(CUDA_ERROR_INVALID_VALUE, "something is mapped in %#llx + %zu already", start, bytes);
@@ -134,7 +109,7 @@ CUresult unmapAllocations(CUdeviceptr start, size_t bytes) {
   VG_TRY(alloc::AddressSpace & space, addressSpace());
   VirtualState& all = virtualState();
   const MutexLock lock(all.mutex);
-  all.sweep();
+  sweep(all);
   if (!space.reservationAt(start).bytes) return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is not reserved", start);
   VG_TRY(const Section section, wholeMappings(all.mappings, start, bytes));
   all.lingering.reserve(static_cast<size_t>(std::distance(section.first, section.last)));

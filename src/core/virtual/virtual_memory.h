@@ -26,19 +26,8 @@ CUresult freeAddresses(CUdeviceptr start, size_t bytes);
 CUresult mapAllocation(CUdeviceptr start, size_t bytes, size_t offset, CUmemGenericAllocationHandle handle);
 CUresult unmapAllocations(CUdeviceptr start, size_t bytes);
 
-CUresult setAccess(CUdeviceptr start, size_t bytes, const CUmemAccessDesc* grants, size_t count);
-Result<CUmemAccess_flags> accessOf(const CUmemLocation& location, CUdeviceptr address);
-
 // The allocation that is mapped at the address. CUDA_ERROR_INVALID_VALUE when there is none.
 Result<AllocationRef> allocationAt(CUdeviceptr address);
-
-// What copies ask of a record of Kind::Mapped: whether some device may do this. Takes no lock.
-bool mappedForAny(const alloc::Record& record, Access access);
-
-// What cuPointerGetAttribute says of a record of Kind::Mapped. Given: written to `data`; None: it has no such
-// attribute; AsUsual: what any other memory would say.
-enum class Answer : uint8_t { Given, None, AsUsual };
-Answer attributeOfMapping(void* data, CUpointer_attribute which, CUdeviceptr pointer, const alloc::Record& record);
 
 // The reservation that contains an address; no bytes when there is none.
 alloc::AddressSpace::Range reservationAt(CUdeviceptr address);

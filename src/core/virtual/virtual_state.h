@@ -40,9 +40,6 @@ struct VirtualState {
   Mappings mappings VG_GUARDED_BY(mutex);
   LingeringPages lingering VG_GUARDED_BY(mutex);
   std::vector<Late> late VG_GUARDED_BY(mutex);
-
-  // Does what had to wait for work that is done by now.
-  void sweep() VG_REQUIRES(mutex);
 };
 VirtualState& virtualState();
 
