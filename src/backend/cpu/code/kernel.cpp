@@ -58,7 +58,7 @@ uint32_t PtxKernel::threadsOf(const uint32_t (&size)[3]) const {
 uint32_t PtxKernel::maxThreads() const { return threadsOf(program_.function().maxThreads); }
 
 // The estimate, held where the largest block that the kernel allows can be launched: a GPU's compiler would spill.
-uint32_t PtxKernel::registers() const {
+uint32_t PtxKernel::estimateRegisters() const {
   const ptx::Function& function = program_.function();
   const auto all = static_cast<uint32_t>(device_.traits().attribute(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK));
   const uint32_t threads = std::min(maxThreads(), threadsOf(function.requiredThreads));
@@ -68,14 +68,22 @@ uint32_t PtxKernel::registers() const {
   return std::min((program_.facts().registers + kStep - 1) / kStep * kStep, std::max(most, 2 * kStep));
 }
 
+// Every launch asks. Whoever estimates at the same time comes to the same number.
+uint32_t PtxKernel::registers() const {
+  uint32_t known = registers_.load(std::memory_order_relaxed);
+  if (!known) registers_.store(known = estimateRegisters(), std::memory_order_relaxed);
+  return known;
+}
+
 KernelFacts PtxKernel::facts() const {
   const ptx::Function& function = program_.function();
+  const ProgramKernel::Facts& known = program_.facts();
   KernelFacts facts;
   facts.name = function.name.c_str();
   facts.registers = registers();
-  facts.staticShared = program_.facts().staticShared;
-  facts.constantBytes = program_.facts().constantBytes;
-  facts.localBytes = program_.facts().localBytes;
+  facts.staticShared = known.staticShared;
+  facts.constantBytes = known.constantBytes;
+  facts.localBytes = known.localBytes;
   facts.maxThreads = maxThreads();
   facts.requiredThreads = std::to_array(function.requiredThreads);
   facts.fixedCluster = given(function.clusterSize);

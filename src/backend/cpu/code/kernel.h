@@ -46,6 +46,7 @@ class PtxKernel final : public CpuKernel {
   uint32_t threadsOf(const uint32_t (&size)[3]) const;  // the most that a block may have if the size is not given
   uint32_t maxThreads() const;
   uint32_t registers() const;
+  uint32_t estimateRegisters() const;
   KernelFacts facts() const;
   CodeVariant variantOf(const LaunchShape& shape) const;
 
@@ -54,6 +55,7 @@ class PtxKernel final : public CpuKernel {
   const Family& family_;
   KernelContext& context_;
   const uint32_t target_;
+  mutable std::atomic<uint32_t> registers_{0};  // 0: not estimated yet
   Once globalsOnce_;
   std::vector<uint64_t> globals_;
   KernelRules rules_;

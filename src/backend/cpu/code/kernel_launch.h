@@ -50,7 +50,8 @@ struct RunningLaunch {
   std::atomic<uint32_t> waitForCode{0};    // threads that wait until a function which the kernel calls is compiled
   std::atomic<uint64_t> waitedForCode{0};  // nanoseconds that threads have done so, all together
   std::atomic<uint64_t> busy{0};           // nanoseconds that threads spent in blocks, all together
-  std::atomic<int> ended{CUDA_SUCCESS};    // the CUresult that ended the launch early
+  uint64_t begun = 0;  // when the calling thread began to run the grid alone; 0: each thread asks when it begins
+  std::atomic<int> ended{CUDA_SUCCESS};  // the CUresult that ended the launch early
 
   // Of threads that run blocks which may wait for each other.
   struct Progress {

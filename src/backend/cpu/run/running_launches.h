@@ -16,6 +16,7 @@ class Entry {
   explicit Entry(RunningLaunch& launch);
   Entry(const Entry&) = delete;
   ~Entry();
+  uint64_t since() const { return since_; }  // ns
 
  private:
   friend void tellLong(uint64_t) noexcept;

@@ -67,7 +67,7 @@ void runShuffled(RunningLaunch& launch, KernelThread& thread, ResidentBlock& blo
 
 void runSpans(RunningLaunch& launch, KernelThread& thread, uint32_t worker, Workers::Items& items) {
   const KernelThread::Inside inside(thread, launch, worker);
-  const uint64_t begin = monotonicNanoseconds();
+  const uint64_t begin = launch.begun ? launch.begun : monotonicNanoseconds();
   if (ResidentBlock* const block = blockFor(launch, thread, worker, 0))
     for (uint64_t first, end; !launch.cancelled() && items.next(&first, &end);) {
       launch.shuffle ? runShuffled(launch, thread, *block, worker, first, end)
