@@ -47,9 +47,10 @@ def unnamed_releases(root):
     version = re.search(r"project\(verdigris VERSION ([\d.]+)", (root / "CMakeLists.txt").read_text()).group(1)
     headings = re.findall(r"^## (.*)$", (root / "CHANGELOG.md").read_text(), re.MULTILINE)
     releases = headings[1:] if headings[:1] == ["Unreleased"] else headings
-    if wrong := [heading for heading in releases if not re.fullmatch(r"\d+\.\d+\.\d+", heading)]:
-        yield f"CHANGELOG.md: {', '.join(wrong)}: headings are releases, what is unreleased stands first"
+    if wrong := [heading for heading in releases if not re.fullmatch(r"\d+\.\d+\.\d+, \d{4}-\d\d-\d\d", heading)]:
+        yield f"CHANGELOG.md: {', '.join(wrong)}: headings are releases with their day, what is unreleased stands first"
         return
+    releases = [heading.split(",")[0] for heading in releases]
     order = [tuple(map(int, release.split("."))) for release in releases]
     if order != sorted(order, reverse=True):
         yield "CHANGELOG.md: newer releases stand above older ones"
