@@ -97,6 +97,9 @@ std::unique_ptr<TimelineFile> TimelineFile::open(const std::string& wanted, bool
 
 TimelineFile::TimelineFile(int file, std::string path)
     : file_(file), path_(std::move(path)), process_(static_cast<uint64_t>(getpid())) {
+  submitBegin_ = "},\n{\"ph\":\"s\",\"cat\":\"submit\",\"name\":\"submit\",\"pid\":";
+  appendNumber(submitBegin_, process_);
+  submitBegin_ += ",\"id\":";
   metadata("process_name", process_, process_, readLine("/proc/self/comm") + " (host)");
   sortIndex("process_sort_index", process_, process_, 0);
   flush();
@@ -145,6 +148,8 @@ void TimelineFile::sortIndex(const char* what, uint64_t process, uint64_t thread
 // A number that no process of the system has beside this one's devices: those of Linux end at 2^22.
 uint64_t TimelineFile::deviceProcess(unsigned device) {
   const uint64_t process = (process_ << 8) + 1 + device;
+  if (process == lastDevice_) return process;
+  lastDevice_ = process;
   if (!devices_.insert(process).second) return process;
   sortIndex("process_sort_index", process, kMemoryTrack, 1 + device);
   metadata("thread_name", process, kMemoryTrack, "memory");
@@ -153,6 +158,7 @@ uint64_t TimelineFile::deviceProcess(unsigned device) {
 
 uint64_t TimelineFile::streamTrack(const Origin& origin) {
   const uint64_t process = deviceProcess(origin.device);
+  if (process == lastProcess_ && origin.stream == lastTrack_) return origin.stream;  // it was written
   if (!tracks_.insert(process << 32 ^ origin.stream).second) return origin.stream;
   std::string name = "stream " + std::to_string(origin.stream);
   if (origin.streamKind == LegacyStream) name += " (default)";
@@ -194,15 +200,52 @@ void TimelineFile::take(const Record& record) {
   if (text_.size() >= kEnough) writeToFile();
 }
 
+// ,"pid":1,"tid":2,"ts": of an event whose track is often that of the one before.
+void TimelineFile::writeTrack(uint64_t process, uint64_t track) {
+  if (process != lastProcess_ || track != lastTrack_ || lastTrackText_.empty()) {
+    lastProcess_ = process;
+    lastTrack_ = track;
+    lastTrackText_ = ",\"pid\":";
+    appendNumber(lastTrackText_, process);
+    lastTrackText_ += ",\"tid\":";
+    appendNumber(lastTrackText_, track);
+    lastTrackText_ += ",\"ts\":";
+  }
+  text_ += lastTrackText_;
+}
+
+const TimelineFile::CallTexts& TimelineFile::textsOf(DescribeCall describe) {
+  if (describe == lastCall_) return *lastCallTexts_;
+  const auto [found, isNew] = calls_.try_emplace(describe);
+  CallTexts& texts = found->second;
+  if (isNew) {
+    const CallDescription what = describe();
+    texts.write = what.write;
+    texts.begin = std::string(",\n{\"ph\":\"X\",\"cat\":\"api\",\"name\":\"") + what.symbol + "\",\"pid\":";
+    appendNumber(texts.begin, process_);
+    texts.begin += ",\"tid\":";
+    std::string_view names(what.names);
+    names = names.substr(1, names.size() - 2);  // the parentheses
+    for (unsigned i = 0; i < std::min(what.count, Call::kMostArguments); ++i) {
+      const size_t comma = std::min(names.find(','), names.size());
+      texts.arguments.push_back(",\"" + std::string(names.substr(0, comma)) + "\":");
+      names.remove_prefix(std::min(comma + 2, names.size()));
+    }
+  }
+  lastCall_ = describe;
+  lastCallTexts_ = &texts;
+  return texts;
+}
+
 void TimelineFile::write(const Call& call) {
   knowThread(call.thread);
-  begin("X", process_, call.thread);
+  const CallTexts& texts = textsOf(call.describe);
+  text_ += texts.begin;
+  appendNumber(text_, uint64_t{call.thread});
   at(call.begin);
   text_ += ",\"dur\":";
   appendMicroseconds(text_, call.end - call.begin);
-  text_ += ",\"cat\":\"api\",\"name\":\"";
-  text_ += call.describe().symbol;
-  text_ += "\",\"args\":{\"result\":";
+  text_ += ",\"args\":{\"result\":";
   if (call.resultName) {
     text_ += '"';
     text_ += call.resultName;
@@ -212,39 +255,70 @@ void TimelineFile::write(const Call& call) {
   }
   text_ += ",\"correlation\":";
   appendNumber(text_, call.correlation);
-  writeArguments(call);
-  text_ += '}';
-  end();
+  for (unsigned i = 0; i < texts.arguments.size(); ++i) {
+    const size_t before = text_.size();
+    text_ += texts.arguments[i];
+    if (!texts.write(i, text_, call.arguments[i])) text_.resize(before);
+  }
+  text_ += "}}";
 }
 
-void TimelineFile::writeArguments(const Call& call) {
-  const CallDescription what = call.describe();
-  std::string_view names(what.names);
-  names = names.substr(1, names.size() - 2);  // the parentheses
-  for (unsigned i = 0; i < std::min(what.count, Call::kMostArguments); ++i) {
-    const size_t comma = std::min(names.find(','), names.size());
-    const std::string_view name = names.substr(0, comma);
-    names.remove_prefix(std::min(comma + 2, names.size()));
-    const size_t before = text_.size();
-    text_ += ",\"";
-    text_ += name;
-    text_ += "\":";
-    if (!what.write(i, text_, call.arguments[i])) text_.resize(before);
-  }
+bool TimelineFile::LaunchTexts::are(const Work& work) const {
+  return !begin.empty() && dynamicShared == work.dynamicShared && !std::memcmp(grid, work.grid, sizeof grid) &&
+         !std::memcmp(block, work.block, sizeof block) && name == work.name.view();
+}
+
+const TimelineFile::LaunchTexts& TimelineFile::textsOf(const Work& work) {
+  const size_t hash = std::hash<std::string_view>()(work.name.view()) ^ work.grid[0] ^ work.block[0] * 31u;
+  LaunchTexts& texts = launches_[hash % launches_.size()];
+  if (texts.are(work)) return texts;
+  texts.begin.clear();  // should there be no memory for the rest
+  texts.name = work.name.view();
+  std::memcpy(texts.grid, work.grid, sizeof texts.grid);
+  std::memcpy(texts.block, work.block, sizeof texts.block);
+  texts.dynamicShared = work.dynamicShared;
+  std::string begin = ",\n{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":";
+  appendJsonText(begin, names_.shortName(work.name.view()));
+  begin += ",\"args\":{\"grid\":";
+  appendTriple(begin, work.grid);
+  begin += ",\"block\":";
+  appendTriple(begin, work.block);
+  begin += ",\"dynamic shared\":";
+  appendNumber(begin, uint64_t{work.dynamicShared});
+  begin += ",\"symbol\":";
+  appendJsonText(begin, work.name.view());
+  begin += ",\"correlation\":";
+  texts.begin = std::move(begin);
+  return texts;
+}
+
+void TimelineFile::writeLaunch(const Work& work, uint64_t process, uint64_t track) {
+  text_ += textsOf(work).begin;
+  appendNumber(text_, work.origin.correlation);
+  text_ += '}';
+  writeTrack(process, track);
+  appendMicroseconds(text_, work.begin);
+  text_ += ",\"dur\":";
+  appendMicroseconds(text_, work.end - work.begin);
+  text_ += '}';
 }
 
 void TimelineFile::write(const Work& work) {
   const uint64_t process = deviceProcess(work.origin.device);
   const uint64_t track = streamTrack(work.origin);
+  if (work.kind == WorkKind::Kernel) {
+    writeLaunch(work, process, track);
+    return writeFlow(work, process, track);
+  }
   begin("X", process, track);
   at(work.begin);
   text_ += ",\"dur\":";
   appendMicroseconds(text_, work.end - work.begin);
   text_ += ",\"cat\":\"";
   text_ += categoryOf(work.kind);
-  text_ += "\",\"name\":";
-  appendJsonText(text_, work.kind == WorkKind::Kernel ? names_.shortName(work.name.view()) : titleOf(work));
-  text_ += ",\"args\":{\"correlation\":";
+  text_ += "\",\"name\":\"";
+  text_ += titleOf(work);
+  text_ += "\",\"args\":{\"correlation\":";
   appendNumber(text_, work.origin.correlation);
   writeDetails(work);
   text_ += '}';
@@ -253,16 +327,7 @@ void TimelineFile::write(const Work& work) {
 }
 
 void TimelineFile::writeDetails(const Work& work) {
-  if (work.kind == WorkKind::Kernel) {
-    text_ += ",\"grid\":";
-    appendTriple(text_, work.grid);
-    text_ += ",\"block\":";
-    appendTriple(text_, work.block);
-    text_ += ",\"dynamic shared\":";
-    appendNumber(text_, uint64_t{work.dynamicShared});
-    text_ += ",\"symbol\":";
-    appendJsonText(text_, work.name.view());
-  } else if (work.kind == WorkKind::Graph) {
+  if (work.kind == WorkKind::Graph) {
     text_ += ",\"nodes\":";
     appendNumber(text_, uint64_t{work.nodes});
   } else if (work.kind != WorkKind::HostFunction) {
@@ -277,18 +342,17 @@ void TimelineFile::writeDetails(const Work& work) {
 // An arrow from the call to what it made run.
 void TimelineFile::writeFlow(const Work& work, uint64_t process, uint64_t track) {
   if (!work.origin.correlation) return;
-  const auto half = [&](const char* phase, uint64_t pid, uint64_t tid, uint64_t time) {
-    begin(phase, pid, tid);
-    at(time);
-    text_ += ",\"cat\":\"submit\",\"name\":\"submit\",\"id\":";
-    appendNumber(text_, work.id);
-  };
   knowThread(work.origin.thread);
-  half("s", process_, work.origin.thread, work.origin.submitted);
-  end();
-  half("f", process, track, work.begin);
-  text_ += ",\"bp\":\"e\"";
-  end();
+  text_ += ",\n{\"ph\":\"f\",\"bp\":\"e\",\"cat\":\"submit\",\"name\":\"submit\",\"id\":";
+  appendNumber(text_, work.id);
+  writeTrack(process, track);
+  appendMicroseconds(text_, work.begin);
+  text_ += submitBegin_;
+  appendNumber(text_, work.id);
+  text_ += ",\"tid\":";
+  appendNumber(text_, uint64_t{work.origin.thread});
+  at(work.origin.submitted);
+  text_ += '}';
 }
 
 void TimelineFile::write(const Memory& memory) {

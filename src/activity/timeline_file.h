@@ -6,10 +6,12 @@
 // and the rest is left out.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <vector>
 
 #include "activity/consumer.h"
 #include "activity/kernel_name.h"
@@ -39,12 +41,29 @@ class TimelineFile final : public Consumer {
   uint64_t streamTrack(const Origin& origin);
   void knowThread(uint32_t thread);
 
+  // What is the same in every event of an entry point.
+  struct CallTexts {
+    std::string begin;                   // up to the number of the thread
+    std::vector<std::string> arguments;  // ,"gridDimX":
+    WriteArgument write;
+  };
+  const CallTexts& textsOf(DescribeCall describe);
+  // The same of launches of a kernel with one shape.
+  struct LaunchTexts {
+    std::string name;
+    uint32_t grid[3] = {}, block[3] = {}, dynamicShared = 0;
+    std::string begin;  // up to the number of the call
+    bool are(const Work& work) const;
+  };
+  const LaunchTexts& textsOf(const Work& work);
+  void writeTrack(uint64_t process, uint64_t track);
+
   void write(const Call& call);
   void write(const Work& work);
   void write(const Memory& memory);
   void write(const Note& note);
   void write(const Name& name);
-  void writeArguments(const Call& call);
+  void writeLaunch(const Work& work, uint64_t process, uint64_t track);
   void writeDetails(const Work& work);
   void writeFlow(const Work& work, uint64_t process, uint64_t track);
   void writeCounter(const Memory& memory);
@@ -60,6 +79,13 @@ class TimelineFile final : public Consumer {
   std::unordered_set<uint32_t> threads_;
   std::unordered_set<uint64_t> devices_, tracks_;  // that have a name
   KernelNames names_;
+  std::unordered_map<DescribeCall, CallTexts> calls_;
+  DescribeCall lastCall_ = nullptr;
+  const CallTexts* lastCallTexts_ = nullptr;
+  std::array<LaunchTexts, 64> launches_;  // by a hash
+  uint64_t lastDevice_ = 0, lastProcess_ = 0, lastTrack_ = 0;
+  std::string submitBegin_;  // of the beginning of an arrow, up to its number
+  std::string lastTrackText_;  // ,"pid":1,"tid":2,"ts":
 };
 
 // "copy host to device".

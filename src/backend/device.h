@@ -241,6 +241,8 @@ class Device : public TextureHolder, public HostMemoryViewer, public PeerOfDevic
   }
   // Nanoseconds of the device's own clock, for event timing.
   virtual uint64_t timestamp() const = 0;
+  // Whether that is the host's monotonic clock, which may be asked on any thread at any time.
+  virtual bool hasClockOfHost() const { return false; }
   virtual Activity* activity() const { return nullptr; }
   // A context of the device begins: what takes long and kernels will need may be made meanwhile.
   virtual void contextBegins() noexcept {}

@@ -130,11 +130,13 @@ constexpr bool startsTrace() {
   return false;
 }
 
+constexpr bool isAsync(std::string_view symbol) {
+  return symbol.find("Async") != std::string_view::npos || symbol.starts_with("cuGraphLaunch");
+}
+
 template <class... Args>
-constexpr activity::CallDescription describe(const char* symbol, const char* names,
+constexpr activity::CallDescription describe(const char* symbol, const char* names, bool async,
                                              CUresult (*)(const Call&, Args...)) {
-  const bool async = std::string_view(symbol).find("Async") != std::string_view::npos ||
-                     std::string_view(symbol).starts_with("cuGraphLaunch");
   return {symbol, names, &api::writeArgumentOf<Args...>, sizeof...(Args), async};
 }
 
@@ -184,7 +186,10 @@ enum EntryNumber : unsigned {
 #define CU_THUNK(symbol, stream, name, needs, params, args)                                          \
   namespace vg::entries {                                                                            \
   static CUresult symbol params {                                                                    \
-    const auto what = [] { return vg::describe(#symbol, #args, &vg::handlers::name); };              \
+    const auto what = [] {                                                                           \
+      constexpr bool kAsync = vg::isAsync(#symbol);                                                  \
+      return vg::describe(#symbol, #args, kAsync, &vg::handlers::name);                              \
+    };                                                                                               \
     return vg::enter<vg::Needs::needs, vg::handlers::name>(#symbol, what, vg::kNumber_##symbol,      \
                                                            vg::DefaultStream::stream CU_COMMA args); \
   }                                                                                                  \

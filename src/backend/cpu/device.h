@@ -31,6 +31,7 @@ class CpuDevice final : public Device {
   void removeTexture(uint64_t handle) noexcept override;
   bool hostAddressable() const override { return true; }
   uint64_t timestamp() const override;
+  bool hasClockOfHost() const override { return true; }
   Activity* activity() const override { return &activity_; }
   void flushOutput() noexcept override;
   CUresult canDetach() const override { return CUDA_SUCCESS; }

@@ -34,6 +34,8 @@ Point QueueWork::perform(const LaunchCommand& c) {
   place.checked = c.checked;
   if (!place.texturesRemoved) place.texturesRemoved = c.queuedAt;
   Point descendants;
+  if (c.timed) [[unlikely]]
+    c.timed->begin = device_.timestamp();
   if (c.faults->state() == CUDA_SUCCESS) {
     if (c.record->node) [[unlikely]]
       runUpdatable(c, place, &descendants);
@@ -41,6 +43,10 @@ Point QueueWork::perform(const LaunchCommand& c) {
       (void)runLaunch(device_, *c.record, *c.faults, place, &descendants);
   }
   const OwnedRecord done(c.record);
+  if (c.timed) [[unlikely]] {
+    c.timed->end = device_.timestamp();
+    c.timed->ended(c.timed);
+  }
   return descendants;
 }
 

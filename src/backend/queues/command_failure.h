@@ -28,7 +28,10 @@ class OwnedRecord {
 };
 
 inline void dropRecord(const Command& command) {
-  if (const auto* launch = std::get_if<LaunchCommand>(&command)) const OwnedRecord dropped(launch->record);
+  const auto* const launch = std::get_if<LaunchCommand>(&command);
+  if (!launch) return;
+  const OwnedRecord dropped(launch->record);
+  if (launch->timed) launch->timed->ended(launch->timed);
 }
 
 }  // namespace vg::backend

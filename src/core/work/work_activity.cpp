@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/sync/spin.h"
+#include "base/sync/spin_lock.h"
 #include "core/memory/memory_table.h"
 #include "core/process/device.h"
 
@@ -113,6 +114,7 @@ activity::Record recordOf(const activity::Origin& origin) {
 class DeviceClock {
  public:
   explicit DeviceClock(const backend::Device& device) {
+    if (device.hasClockOfHost()) return;
     const uint64_t before = monotonicNanoseconds(), there = device.timestamp(), after = monotonicNanoseconds();
     if (there >= before && there <= after) return;  // the host's own
     std::atomic<int64_t>& known = knownOf(device);
@@ -195,11 +197,70 @@ struct Stamped::Batch {
   std::vector<Piece> pieces;  // the others; does not grow once stamps are to be written
 };
 
+// One launch, by far the most frequent work, that its queue times.
+struct Stamped::TimedLaunch : backend::Timed {
+  activity::Record record;
+  TimedLaunch* next = nullptr;
+};
+
+namespace {
+
+// Those that have been told of: who launches makes them, and another thread gives them back, which is what memory
+// allocators are slow at.
+class SpareLaunches {
+ public:
+  // Throws std::bad_alloc.
+  Stamped::TimedLaunch* take() {
+    {
+      const SpinGuard guard(lock_);
+      if (Stamped::TimedLaunch* const launch = first_) {
+        first_ = launch->next;
+        --count_;
+        return launch;
+      }
+    }
+    return new Stamped::TimedLaunch;
+  }
+  void put(Stamped::TimedLaunch* launch) noexcept {
+    {
+      const SpinGuard guard(lock_);
+      if (count_ < kMost) {
+        launch->next = first_;
+        first_ = launch;
+        ++count_;
+        return;
+      }
+    }
+    delete launch;
+  }
+
+ private:
+  static constexpr unsigned kMost = 4096;
+  SpinLock lock_;
+  Stamped::TimedLaunch* first_ VG_GUARDED_BY(lock_) = nullptr;
+  unsigned count_ VG_GUARDED_BY(lock_) = 0;
+};
+constinit SpareLaunches spareLaunches;
+
+void tellTimed(backend::Timed* timed) noexcept {
+  auto* const launch = static_cast<Stamped::TimedLaunch*>(timed);
+  activity::Work& work = launch->record.work;
+  work.begin = std::max(launch->begin, work.origin.submitted);
+  work.end = std::max(launch->end, work.begin);
+  activity::tell(launch->record);
+  spareLaunches.put(launch);
+}
+
+}  // namespace
+
 Stamped::Stamped(const activity::Origin& origin, const backend::Device& device, const backend::Command* commands,
                  size_t count) noexcept
     : commands_(commands), count_(count) {
   try {
-    stamp(origin, device);
+    if (timesItself(device))
+      time(origin);
+    else
+      stamp(origin, device);
   } catch (const std::bad_alloc&) {
     batch_.reset();
     return;
@@ -209,6 +270,10 @@ Stamped::Stamped(const activity::Origin& origin, const backend::Device& device, 
 }
 
 Stamped::~Stamped() {
+  if (single_) {
+    single_->record.free();
+    spareLaunches.put(single_);
+  }
   if (!batch_) return;
   if (batch_->one.used) batch_->one.piece.record.free();
   for (Batch::Piece& piece : batch_->pieces) piece.record.free();
@@ -242,7 +307,27 @@ void Stamped::stampAll(const activity::Origin& origin) {
   }
 }
 
-void Stamped::submitted() { (void)batch_.release(); }
+bool Stamped::timesItself(const backend::Device& device) const {
+  const auto* const launch = count_ == 1 ? std::get_if<backend::LaunchCommand>(commands_) : nullptr;
+  return launch && device.hasClockOfHost() && !launch->record->node && !launch->record->kernel->calls().launchesKernels;
+}
+
+void Stamped::time(const activity::Origin& origin) {
+  single_ = spareLaunches.take();
+  single_->record = recordOf(origin);
+  single_->begin = single_->end = 0;
+  single_->ended = tellTimed;
+  auto launch = std::get<backend::LaunchCommand>(*commands_);
+  describe(single_->record.work, *launch.record);
+  launch.timed = single_;
+  stamped_ = few_.data();
+  push(launch);
+}
+
+void Stamped::submitted() {
+  (void)batch_.release();
+  single_ = nullptr;
+}
 
 WholeGraph::WholeGraph(const activity::Origin& origin, const backend::Device& device, uint32_t nodes)
     : record_(recordOf(origin)), device_(device) {

@@ -87,11 +87,14 @@ class Stamped {
   void submitted();
 
   struct Batch;
+  struct TimedLaunch;
 
  private:
   static constexpr size_t kFew = 4;  // commands that need no memory
   void stamp(const activity::Origin& origin, const backend::Device& device);
   void stampAll(const activity::Origin& origin);
+  bool timesItself(const backend::Device& device) const;
+  void time(const activity::Origin& origin);
   void push(const backend::Command& command);
 
   const backend::Command* commands_;
@@ -101,6 +104,7 @@ class Stamped {
   backend::Command* stamped_ = nullptr;
   size_t stampedCount_ = 0;
   std::unique_ptr<Batch> batch_;
+  TimedLaunch* single_ = nullptr;  // in place of a batch
 };
 
 // The work of a whole graph. Stamps around `commands` from `first` on, and calls in it that know whose they are.
