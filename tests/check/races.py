@@ -1,11 +1,13 @@
-"""Runs every case of races.cu, or of managed.cu, in checked mode, compiled and interpreted.
+"""Runs every case of races.cu, or of managed.cu or idioms.cu, in checked mode, compiled and interpreted.
 
-    races.py PROGRAM SOURCE EXPECTED [CASE...]
+    races.py PROGRAM SOURCE EXPECTED [--tools TOOLS] [--without WORD] [CASE...]
 
+Cases whose name holds WORD are left out.
 A faulty case must be found, with the lines of both sides as expected.tsv says; a case whose name begins with "fine" must
 give no record. Exit status 0 when all is so.
 """
 
+import argparse
 import os
 import pathlib
 import re
@@ -37,26 +39,27 @@ def records(text):
     return [record for record in found if not re.match(rf"{PREFIX}\d+ fault", record)]
 
 
-def run(folder, program, case, kernels):
+def run(folder, program, case, kernels, tools):
     log = folder / f"{case}.{kernels}.log"
-    environment = dict(os.environ, VERDIGRIS_CHECK="race", VERDIGRIS_CHECK_EXIT_CODE=str(EXIT_CODE),
+    environment = dict(os.environ, VERDIGRIS_CHECK=tools, VERDIGRIS_CHECK_EXIT_CODE=str(EXIT_CODE),
                        VERDIGRIS_KERNELS=kernels, VERDIGRIS_LOG_FILE=str(log))
     done = subprocess.run([program, case], env=environment, capture_output=True, text=True, timeout=120)
     return done, log.read_text() if log.exists() else ""
 
 
 def problem_of_fault(said, wanted, lines, source):
-    headline, sides = wanted[0], [lines[tuple(side.split())] for side in wanted[1:]]
+    tool, headline = re.fullmatch(r"(?:(sync|init|memory): )?(.*)", wanted[0]).groups()
+    sides = [lines[tuple(side.split())] for side in wanted[1:]]
     for record in records(said):
         first = record.splitlines()[0]
         named = {int(number) for number in re.findall(rf"{source}:(\d+)", record)}
-        if first.startswith(f"{PREFIX}race: ") and headline in first and named >= set(sides):
+        if first.startswith(f"{PREFIX}{tool or 'race'}: ") and headline in first and named >= set(sides):
             return None
     return f"no record with '{headline}' and lines {sides} in\n{said}"
 
 
-def problem(folder, program, case, kernels, expected, lines, source):
-    done, said = run(folder, program, case, kernels)
+def problem(folder, program, case, kernels, tools, expected, lines, source):
+    done, said = run(folder, program, case, kernels, tools)
     if "end: cudaSuccess" not in done.stdout:
         return f"the program ends with {done.returncode}: {done.stdout}{done.stderr}"
     if case in expected:
@@ -65,8 +68,20 @@ def problem(folder, program, case, kernels, expected, lines, source):
     return f"false alarm:\n{said}" if done.returncode or records(said) else None
 
 
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("program")
+    parser.add_argument("source", type=pathlib.Path)
+    parser.add_argument("table", type=pathlib.Path)
+    parser.add_argument("cases", nargs="*")
+    parser.add_argument("--tools", default="race")
+    parser.add_argument("--without", metavar="WORD")
+    return parser.parse_args()
+
+
 def main():
-    program, source, table = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
+    options = arguments()
+    program, source, table = options.program, options.source, options.table
     expected = {}
     for row in table.read_text().splitlines():
         if row and not row.startswith("#"):
@@ -77,10 +92,11 @@ def main():
     failed = 0
     with tempfile.TemporaryDirectory() as folder:
         for case in cases:
-            if len(sys.argv) > 4 and case not in sys.argv[4:]:
+            if (options.cases and case not in options.cases) or (options.without and options.without in case):
                 continue
             for kernels in ("compile", "interpret"):
-                wrong = problem(pathlib.Path(folder), program, case, kernels, expected, lines, re.escape(source.name))
+                wrong = problem(pathlib.Path(folder), program, case, kernels, options.tools, expected, lines,
+                                re.escape(source.name))
                 print(f"{case}, {kernels}: {wrong or 'as expected'}", flush=True)
                 failed += bool(wrong)
     return 1 if failed else 0

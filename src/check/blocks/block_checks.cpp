@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <unordered_map>
 
+#include "base/sync/mutex.h"
 #include "base/text/plain_names.h"
+#include "base/undying.h"
 #include "check/blocks/faulted.h"
 #include "check/memory/allocations.h"
 #include "check/memory/initialised.h"
@@ -28,6 +31,31 @@ enum MemoryFault : unsigned {
 };
 enum InitFault : unsigned { kGlobalEmpty, kSharedEmpty };
 
+// Which blocks of the cluster that has this shared memory have begun.
+struct BegunCluster {
+  uint64_t grid = 0, ranks = 0;
+};
+struct BegunClusters {
+  Mutex mutex;
+  std::unordered_map<uint64_t, BegunCluster> byMemory VG_GUARDED_BY(mutex);
+};
+
+// The first block that begins clears the shared memory of all of them: it may touch the others' at once.
+void beginCluster(const ptx::BlockState& block) {
+  const auto memory = reinterpret_cast<uint64_t>(block.clusterShared);
+  const uint64_t rank = uint64_t{1} << block.clusterRank % 64;
+  BegunClusters& all = undyingFrom<BegunClusters>([] { return BegunClusters(); });
+  const MutexLock lock(all.mutex);
+  BegunCluster& cluster = all.byMemory[memory];
+  const bool isFirst = cluster.grid != block.launch->gridId || cluster.ranks & rank;
+  cluster.ranks = isFirst ? rank : cluster.ranks | rank;
+  cluster.grid = block.launch->gridId;
+  if (!isFirst) return;
+  const uint32_t* const size = block.launch->clusterSize;
+  for (uint64_t k = 0; k < uint64_t{size[0]} * size[1] * size[2]; ++k)
+    global_memory::forget(memory + k * ptx::kSharedStride, block.sharedLimit, true);
+}
+
 }  // namespace
 
 void BlockChecks::begin(ptx::BlockState& block, const ptx::Module& module, const ptx::Function& entry,
@@ -49,9 +77,10 @@ void BlockChecks::begin(ptx::BlockState& block, const ptx::Module& module, const
   for (BlockMeeting& meeting : meetings_)
     if (meeting.comers || meeting.round) meeting = BlockMeeting();
   std::fill(std::begin(clusterRounds_), std::end(clusterRounds_), 0u);
+  if (inCluster_) clusterMeeting_.reset(BlockMeeting::kWarps);
   if (!wants(Tool::Race)) return;
   global_.begin(block, module, entry);
-  if (inCluster_) global_memory::forget(reinterpret_cast<uint64_t>(ownShared()), block.sharedLimit, true);
+  if (inCluster_) beginCluster(block);
 }
 
 // Memory ------------------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@
 
 #include "check/blocks/block_meeting.h"
 #include "check/blocks/block_reports.h"
+#include "check/blocks/cluster_meeting.h"
 #include "check/memory/read_notes.h"
 #include "check/memory/shared_memory.h"
 #include "check/memory/store_under_way.h"
@@ -73,7 +74,8 @@ class BlockChecks final : public ptx::BlockObserver {
   void copies(uint32_t warp, uint32_t mask, Copies what, uint32_t left) override;
   void arrives(const ptx::BarrierArrival& arrival) override;
   void leaves(uint32_t warp, uint32_t id, uint32_t mask) override;
-  void arrivesCluster(uint32_t warp, uint32_t mask) override;
+  void arrivesCluster(const ptx::ClusterArrival& arrival) override;
+  void awaitsCluster(const ptx::ClusterArrival& arrival) override;
   void leavesCluster(uint32_t warp) override;
   void meet(uint32_t warp, uint32_t mask) override;
   void operate(uint32_t warp, uint32_t mask) override;
@@ -119,6 +121,7 @@ class BlockChecks final : public ptx::BlockObserver {
   void overwrites(const ptx::Access& access, const std::byte* place);
 
   uint64_t clusterWord(uint32_t warp) const;
+  void clusterFault(unsigned kind, const ptx::ClusterArrival& arrival, const char* what, uint32_t lanes);
 
   ptx::BlockState* block_ = nullptr;
   const ptx::Module* module_ = nullptr;
@@ -131,6 +134,7 @@ class BlockChecks final : public ptx::BlockObserver {
   GlobalRaces global_{clocks_};
   StoreUnderWay underWay_;
   BlockMeeting meetings_[BlockMeeting::kBarriers];
+  ClusterMeeting clusterMeeting_;
   uint32_t clusterRounds_[BlockMeeting::kWarps] = {};  // how often a warp has left the cluster's barrier
   uint32_t rounds_[BlockMeeting::kWarps][BlockMeeting::kBarriers] = {};  // of the meeting that a warp came to
   Overwrite overwrite_;

@@ -13,7 +13,17 @@ namespace {
 using Kind = ptx::Access::Kind;
 
 // What distinguishes faults of one tool at one line.
-enum SyncFault : unsigned { kPartOfWarp, kOtherLine, kPartOfBlock, kNotNamed, kMissing, kStuck };
+enum SyncFault : unsigned {
+  kPartOfWarp,
+  kOtherLine,
+  kPartOfBlock,
+  kNotNamed,
+  kMissing,
+  kStuck,
+  kArrivesTwice,
+  kWaitsOnly,
+  kArrivesApart
+};
 
 uint32_t lanesOf(uint32_t mask) { return mask == ~0u ? ptx::kWarpSize : static_cast<uint32_t>(std::popcount(mask)); }
 
@@ -215,11 +225,41 @@ uint64_t BlockChecks::clusterWord(uint32_t warp) const {
          clusterRounds_[warp % BlockMeeting::kWarps] % kRounds * kWord;
 }
 
-void BlockChecks::arrivesCluster(uint32_t warp, uint32_t mask) {
+void BlockChecks::clusterFault(unsigned kind, const ptx::ClusterArrival& arrival, const char* what, uint32_t lanes) {
+  if (!lanes || !reports_.isNewAt(Tool::Sync, kind, arrival.instruction)) return;
+  const uint32_t thread = linear(arrival.warp, static_cast<uint32_t>(std::countr_zero(lanes)));
+  reports_.describeLast(words::lanes(lanes) + " of a warp " + what,
+                        {reports_.where(arrival.instruction), reports_.byWhom(thread)});
+}
+
+void BlockChecks::arrivesCluster(const ptx::ClusterArrival& arrival) {
   resolveOverwrite();
+  if (!arrival.mask) return;
+  if (wants(Tool::Sync) && inCluster_)
+    clusterFault(kArrivesTwice, arrival, "arrive at the barrier of the cluster twice without waiting in between",
+                 clusterMeeting_.arrive(arrival.warp, arrival.mask, arrival.instruction));
   if (!wants(Tool::Race)) return;
-  for (uint32_t left = mask; left; left &= left - 1)
-    global_.release(clusterWord(warp), linear(warp, static_cast<uint32_t>(std::countr_zero(left))));
+  for (uint32_t left = arrival.mask; left; left &= left - 1)
+    global_.release(clusterWord(arrival.warp), linear(arrival.warp, static_cast<uint32_t>(std::countr_zero(left))));
+}
+
+// All lanes that can come have come.
+void BlockChecks::awaitsCluster(const ptx::ClusterArrival& arrival) {
+  if (!wants(Tool::Sync) || !inCluster_) return;
+  ptx::ClusterArrival before = arrival;
+  before.instruction = clusterMeeting_.placeOf(arrival.warp, arrival.mask);
+  bool apart = false;
+  clusterFault(kWaitsOnly, arrival, "wait at the barrier of the cluster without having arrived",
+               clusterMeeting_.wait(arrival.warp, arrival.mask, &apart));
+  if (apart && before.instruction && before.instruction->has(ptx::Mod::Aligned))
+    clusterFault(kArrivesApart, before, "arrive at an aligned barrier of the cluster from different places",
+                 arrival.mask);
+  if (!arrival.aligned) return;
+  if (arrival.live != arrival.mask)
+    clusterFault(kPartOfWarp, arrival, "wait at an aligned barrier of the cluster while the others are elsewhere",
+                 arrival.mask);
+  if (!arrival.sameLine)
+    clusterFault(kOtherLine, arrival, "wait at an aligned barrier of the cluster from different places", arrival.mask);
 }
 
 void BlockChecks::leavesCluster(uint32_t warp) {

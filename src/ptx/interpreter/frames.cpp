@@ -117,7 +117,7 @@ void Warp::finish(uint32_t lane) {
   lanes[lane].state = State::Done;
   lanes[lane].frames.clear();
   lanes[lane].used = lanes[lane].total = 0;
-  if (clusterArrived) arriveCluster(0);
+  if (clusterArrived) arriveCluster(nullptr, 0);
 }
 
 void Warp::call(const Step& s, uint32_t mask, uint32_t resume) {

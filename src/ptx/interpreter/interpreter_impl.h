@@ -237,7 +237,7 @@ class Warp {
   const RuntimeCalls& calls() const { return *block->launch->calls; }
   [[noreturn]] void trap(uint32_t mask, TrapReason reason, const Step& s) const;
   // Lanes come to the barrier of the cluster; the warp arrives when all that live have come.
-  void arriveCluster(uint32_t mask);
+  void arriveCluster(const Step* s, uint32_t mask);
   std::byte* reserve(uint32_t lane, size_t bytes);  // from the lane's stack, zeroed; null when it is exhausted
   void noteWhere(uint32_t lane, const Instruction* i) const;
   void view(LaneView (&views)[kWarpSize]) const;
@@ -293,6 +293,7 @@ class Warp {
                       Space space);
   BlockObserver::Own ownership(uint32_t lane, uint64_t address, uint64_t bytes) const;
   void tellArrival(const Step& s, uint32_t id, uint32_t count, uint32_t mask, bool waits);
+  void tellClusterWait(const Step& s, uint32_t mask);
   void tellMeeting(uint32_t lane, uint32_t present);
 
   alignas(16) std::byte forbidden_[256];  // where accesses go that must not happen

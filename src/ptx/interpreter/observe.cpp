@@ -111,6 +111,12 @@ void Warp::tellArrival(const Step& s, uint32_t id, uint32_t count, uint32_t mask
   observer->arrives(arrival);
 }
 
+void Warp::tellClusterWait(const Step& s, uint32_t mask) {
+  bool sameLine = true;
+  eachLane(mask, [&](uint32_t lane) { sameLine &= stepOf(lane).i == s.i; });
+  observer->awaitsCluster({index, mask, liveMask(), s.i->has(Mod::Aligned), sameLine, s.i});
+}
+
 // `present` are at the warp operation of `lane`, which has just been done.
 void Warp::tellMeeting(uint32_t lane, uint32_t present) {
   const Step& s = stepOf(lane);

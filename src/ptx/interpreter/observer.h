@@ -50,6 +50,16 @@ struct BarrierArrival {
   const Instruction* instruction = nullptr;
 };
 
+// Lanes of a warp that come to the barrier of their cluster.
+struct ClusterArrival {
+  uint32_t warp = 0;
+  uint32_t mask = 0;     // who comes; 0: lanes have ended, which counts as arriving
+  uint32_t live = 0;     // lanes that have not ended
+  bool aligned = false;  // all lanes of the warp must come by the same instruction
+  bool sameLine = true;  // they do
+  const Instruction* instruction = nullptr;
+};
+
 class BlockObserver {
  public:
   // Whether it wants to be asked about accesses: constant.
@@ -68,8 +78,9 @@ class BlockObserver {
   virtual void copies(uint32_t warp, uint32_t mask, Copies what, uint32_t left) = 0;
   virtual void arrives(const BarrierArrival& arrival) = 0;
   virtual void leaves(uint32_t warp, uint32_t id, uint32_t mask) = 0;
-  // Lanes of a warp come to the barrier of their cluster; the warp goes on behind it.
-  virtual void arrivesCluster(uint32_t warp, uint32_t mask) = 0;
+  // Lanes of a warp arrive at the barrier of their cluster, and wait at it; the warp goes on behind it.
+  virtual void arrivesCluster(const ClusterArrival& arrival) = 0;
+  virtual void awaitsCluster(const ClusterArrival& arrival) = 0;
   virtual void leavesCluster(uint32_t warp) = 0;
   // Lanes meet at bar.warp.sync, which orders their accesses.
   virtual void meet(uint32_t warp, uint32_t mask) = 0;

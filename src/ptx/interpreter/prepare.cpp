@@ -204,7 +204,7 @@ class Preparation {
     if (i.has(Mod::Cluster)) {
       if (i.has(Mod::Arrive)) {
         s.flow = Flow::None;
-        s.execute = [](Warp& w, const Step&, uint32_t mask) { w.arriveCluster(mask); };
+        s.execute = [](Warp& w, const Step& s, uint32_t mask) { w.arriveCluster(&s, mask); };
       }
       return;
     }

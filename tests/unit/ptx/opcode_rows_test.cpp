@@ -67,7 +67,7 @@ class RowChecks final : public BlockObserver, public Observer {
     met.insert(arrival.instruction->op);
   }
   void leaves(uint32_t, uint32_t, uint32_t) override {}
-  void arrivesCluster(uint32_t, uint32_t) override {}
+  void arrivesCluster(const ClusterArrival&) override {}
   void leavesCluster(uint32_t) override {}
   void operate(uint32_t, uint32_t) override {}
   void meet(uint32_t, uint32_t) override {}
