@@ -84,7 +84,7 @@ class TimelineFile final : public Consumer {
   const CallTexts* lastCallTexts_ = nullptr;
   std::array<LaunchTexts, 64> launches_;  // by a hash
   uint64_t lastDevice_ = 0, lastProcess_ = 0, lastTrack_ = 0;
-  std::string submitBegin_;  // of the beginning of an arrow, up to its number
+  std::string submitBegin_;    // of the beginning of an arrow, up to its number
   std::string lastTrackText_;  // ,"pid":1,"tid":2,"ts":
 };
 

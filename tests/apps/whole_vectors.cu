@@ -2,7 +2,8 @@
 // Look-back scans rely on it, which keep a tile's state beside its value.
 #include "check.h"
 
-constexpr int kSlots = 8, kWrites = 4000000;
+constexpr int kSlots = 8;
+constexpr unsigned kWrites = 4000000, kFew = 2000;
 
 struct alignas(16) Slots {
   unsigned long long pairs[kSlots][2];
@@ -30,12 +31,12 @@ __device__ bool torn(Slots* slots, int slot) {
 }
 
 // The first block writes, every thread of the others reads its own or one for all. Readers end with the writer.
-__global__ void race(Slots* slots, int* started, volatile int* done, unsigned* seen) {
+__global__ void race(Slots* slots, int* started, volatile int* done, unsigned* seen, unsigned writes) {
   if (blockIdx.x == 0) {
     while (atomicAdd(started, 0) < int(gridDim.x) - 1)
       ;
     if (threadIdx.x < kSlots)
-      for (unsigned i = 1; i <= kWrites; ++i) write(slots, threadIdx.x, i);
+      for (unsigned i = 1; i <= writes; ++i) write(slots, threadIdx.x, i);
     __syncthreads();
     if (threadIdx.x == 0) *done = 1;
     return;
@@ -50,7 +51,8 @@ __global__ void race(Slots* slots, int* started, volatile int* done, unsigned* s
   if (count) atomicAdd(seen, count);
 }
 
-int main() {
+// With an argument few writes, for slow ways to run it.
+int main(int argc, char**) {
   DeviceArray<Slots> slots(1);
   DeviceArray<int> started(1), done(1);
   DeviceArray<unsigned> seen(1);
@@ -58,7 +60,7 @@ int main() {
   started.clear();
   done.clear();
   seen.clear();
-  race<<<33, 32>>>(slots, started, done, seen);
+  race<<<33, 32>>>(slots, started, done, seen, argc > 1 ? kFew : kWrites);
   CHECK_LAUNCH();
   EXPECT(seen.host()[0] == 0);
   return passed();

@@ -1,6 +1,9 @@
 // Races of host code on managed memory, each in a case of its own, and programs that do nothing wrong. Run it with the
 // name of a case, in checked mode; lines of both sides of a race are marked with HERE or OTHER and the case.
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/time.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -234,6 +237,125 @@ static void byThreads(int* data) {
   waits.join();
 }
 
+// The same page, launch after launch, with and without the host's own copies in between.
+static void manyLaunches(int* data) {
+  const cudaStream_t s = stream(), t = stream();
+  std::vector<int> host(64);
+  for (int round = 0; round < 1500; ++round) {
+    countInFlight<<<1, 32, 0, s>>>(data);
+    fill<<<1, 32, 0, t>>>(data + 512, round);
+    if (round % 3 == 0) CHECK(cudaMemcpy(host.data(), data + 256, 256, cudaMemcpyDefault));
+    if (round % 5 == 0) CHECK(cudaMemsetAsync(data + 384, round, 64, s));
+  }
+  CHECK(cudaStreamSynchronize(s));
+  if (data[0] != 1500 * 32) std::exit(4);
+}
+
+// The first half of each page is known to the host, the second one is not.
+static char* halfKnown(size_t pages) {
+  int* const words = managed(pages * 1024);
+  fill<<<static_cast<unsigned>(pages * 1024 / kThreads), kThreads>>>(words, 1);
+  CHECK(cudaDeviceSynchronize());
+  return reinterpret_cast<char*>(words);
+}
+__global__ void touchRows(char* data, size_t pitch, int rows) {
+  if (self() < rows) data[size_t(self()) * pitch] = 1;
+}
+
+static int* ticked;
+static std::atomic<int> ticks;
+static void tick(int) {
+  kept = ticked[5];
+  ticked[7] = ticked[7] + 1;
+  ++ticks;
+}
+static void whileSignalsCome(int*) {
+  constexpr size_t kPages = 16;
+  char* const bytes = halfKnown(kPages);
+  int* const words = reinterpret_cast<int*>(bytes);
+  ticked = words;
+  struct sigaction action {};
+  action.sa_handler = tick;
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGALRM, &action, nullptr);
+  const itimerval often{{0, 300}, {0, 300}}, never{};
+  const cudaStream_t s = stream();
+  setitimer(ITIMER_REAL, &often, nullptr);
+  long sum = 0;
+  for (int round = 0; round < 60 || ticks < 20; ++round) {
+    if (round < 60 && round % 10 == 0) touchRows<<<1, kPages, 0, s>>>(bytes + 4000, 4096, kPages);
+    for (size_t page = 0; page < kPages; ++page)
+      for (int k = 8; k < 14; ++k) sum += words[page * 1024 + k]++;
+  }
+  setitimer(ITIMER_REAL, &never, nullptr);
+  kept = sum;
+}
+
+// Children read what work of the parent has closed, whatever its other threads were doing.
+static void beforeForks(int*) {
+  constexpr size_t kPages = 16;
+  char* const bytes = halfKnown(kPages);
+  const cudaStream_t s = stream();
+  std::atomic<bool> stop{false};
+  std::thread other([&] {
+    for (int round = 0; !stop; ++round) {
+      touchRows<<<1, kPages, 0, s>>>(bytes + 4000, 4096, kPages);
+      if (round % 3 == 0) cudaStreamSynchronize(s);
+    }
+  });
+  int wrong = 0;
+  for (int round = 0; round < 30; ++round) {
+    const pid_t child = fork();
+    if (!child) {
+      alarm(20);
+      int seen = 0;
+      for (size_t page = 0; page < kPages; ++page) seen += reinterpret_cast<int*>(bytes)[page * 1024] != 0;
+      reinterpret_cast<int*>(bytes)[3] = seen;
+      _exit(seen == int(kPages) && reinterpret_cast<int*>(bytes)[3] == seen ? 0 : 1);
+    }
+    int status = 1;
+    waitpid(child, &status, 0);
+    wrong += status != 0;
+  }
+  stop = true;
+  other.join();
+  if (wrong) std::exit(5);
+}
+
+// More pages apart from each other than the system has mappings for.
+static void manyPages() {
+  constexpr int kRows = 40000;
+  char* const data = reinterpret_cast<char*>(managed(size_t{kRows} * 2048));
+  const cudaStream_t s = stream();
+  touchRows<<<(kRows + kThreads - 1) / kThreads, kThreads, 0, s>>>(data, 8192, kRows);
+  std::thread([] { kept = 1; }).join();
+  std::vector<char> memory(1 << 22, 1);
+  touchRows<<<(kRows + kThreads - 1) / kThreads, kThreads, 0, s>>>(data, 8192, kRows);
+  CHECK(cudaStreamSynchronize(s));
+  long sum = 0;
+  for (int row = 0; row < kRows; ++row) sum += data[size_t(row) * 8192];
+  if (sum != kRows) std::exit(6);
+  kept = memory[17];
+}
+
+// An instruction that reads half of what its registers hold, and one whose operand lies in two pages.
+static void byVectors(bool half) {
+  char* const data = reinterpret_cast<char*>(managed(4096));
+  const cudaStream_t s = stream(), t = stream();
+  char* const begin = half ? data + 8192 : data + 4096 - 8;
+  const int known = half ? 8 : 16;
+  touchRows<<<1, 32, 0, s>>>(begin, 1, known);
+  CHECK(cudaStreamSynchronize(s));
+  touchRows<<<1, 32, 0, t>>>(begin + known, 1, 8);
+#ifdef __x86_64__
+  double values[2];
+  if (half)
+    asm volatile("cvtps2pd (%0), %%xmm0\n\tmovupd %%xmm0, %1" ::"r"(begin), "m"(values) : "xmm0", "memory");
+  else
+    asm volatile("movupd (%0), %%xmm0\n\tmovupd %%xmm0, %1" ::"r"(begin), "m"(values) : "xmm0", "memory");
+#endif
+}
+
 static void fine(const std::string& name) {
   const auto is = [&](const char* other) { return name == other; };
   int *const data = managed(2 * kCount), *const out = managed(kCount), *const word = managed(1), *const go = managed(1);
@@ -334,6 +456,33 @@ static void fine(const std::string& name) {
     CHECK(cudaFree(data));
     int* const again = managed(2 * kCount);
     kept = total(again, kCount);
+  }
+  if (is("fineManyLaunches")) manyLaunches(data);
+  if (is("fineSignals")) whileSignalsCome(data);
+  if (is("fineFork")) beforeForks(data);
+  if (is("fineManyPages")) manyPages();
+  if (is("fineHalfOperand") || is("fineAcrossPages")) byVectors(is("fineHalfOperand"));
+  if (is("fineWordByFill") || is("fineWordOfBoth")) {
+    int* host = out;
+    if (is("fineWordByFill")) CHECK(cudaMallocHost(&host, sizeof(int)));
+    *host = 0;
+    fill<<<kBlocks, kThreads, 0, s>>>(data, 1);
+    CHECK(cudaMemsetAsync(host, 1, sizeof(int), s));
+    while (!*static_cast<volatile int*>(host)) {
+    }
+    kept = total(data, kCount);
+  }
+  if (is("fineElapsed")) {
+    cudaEvent_t begin, end;
+    CHECK(cudaEventCreate(&begin));
+    CHECK(cudaEventCreate(&end));
+    CHECK(cudaEventRecord(begin, s));
+    fill<<<kBlocks, kThreads, 0, s>>>(data, 1);
+    CHECK(cudaEventRecord(end, s));
+    float milliseconds = 0;
+    while (cudaEventElapsedTime(&milliseconds, begin, end) != cudaSuccess) {
+    }
+    kept = total(data, kCount);
   }
   if (is("fineFiles")) byFiles(data, out);
   if (is("fineThreads")) byThreads(data);

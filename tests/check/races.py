@@ -43,7 +43,7 @@ def run(folder, program, case, kernels, tools):
     log = folder / f"{case}.{kernels}.log"
     environment = dict(os.environ, VERDIGRIS_CHECK=tools, VERDIGRIS_CHECK_EXIT_CODE=str(EXIT_CODE),
                        VERDIGRIS_KERNELS=kernels, VERDIGRIS_LOG_FILE=str(log))
-    done = subprocess.run([program, case], env=environment, capture_output=True, text=True, timeout=120)
+    done = subprocess.run([program, case], env=environment, capture_output=True, text=True, timeout=60)
     return done, log.read_text() if log.exists() else ""
 
 
@@ -59,7 +59,10 @@ def problem_of_fault(said, wanted, lines, source):
 
 
 def problem(folder, program, case, kernels, tools, expected, lines, source):
-    done, said = run(folder, program, case, kernels, tools)
+    try:
+        done, said = run(folder, program, case, kernels, tools)
+    except subprocess.TimeoutExpired:
+        return "does not end"
     if "end: cudaSuccess" not in done.stdout:
         return f"the program ends with {done.returncode}: {done.stdout}{done.stderr}"
     if case in expected:

@@ -322,12 +322,6 @@ bool reachesHost(uintptr_t address) {
          record->kind.load(std::memory_order_relaxed) != alloc::Kind::Mapped;
 }
 
-bool isPinned(uintptr_t address) {
-  const alloc::Record* const record = table->find(address);
-  const alloc::Kind kind = record ? record->kind.load(std::memory_order_relaxed) : alloc::Kind::Device;
-  return kind == alloc::Kind::Pinned || kind == alloc::Kind::Registered;
-}
-
 std::vector<std::string> whereabouts(uintptr_t address, size_t bytes) {
   std::vector<std::string> lines;
   History& h = history();

@@ -38,8 +38,6 @@ Answer judge(uintptr_t address, size_t bytes, bool stores, bool reachesPageable)
 
 // Whether programs use this memory on the host, too.
 bool reachesHost(uintptr_t address);
-// Memory of the host that is page-locked.
-bool isPinned(uintptr_t address);
 
 // Changes whenever something is freed.
 uint64_t epoch();

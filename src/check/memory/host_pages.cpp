@@ -1,7 +1,9 @@
 #include "check/memory/host_pages.h"
 
+#include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <csignal>
 
 #include <algorithm>
 #include <unordered_map>
@@ -23,6 +25,7 @@ namespace {
 constexpr uint64_t kChunk = 64 << 10;                // addresses whose pages have one entry in the index
 constexpr uint64_t kMostBytes = uint64_t{64} << 30;  // of an allocation that is watched
 constexpr unsigned kMostSteps = 4096;                // of accesses to a page; then it stays open until its work is over
+constexpr size_t kMostRuns = 8192;                   // of closed pages side by side: the system counts mappings
 
 // The last work that touched each page, shifted left by one, and whether it wrote; 0: none that the host does not know.
 struct Chunk {
@@ -31,10 +34,11 @@ struct Chunk {
 
 struct Touched {
   uint64_t work;
-  bool writes;
+  uint32_t line;
+  bool writes;  // it, or work before it
 };
 struct PageState {
-  std::vector<Touched> by;                            // that the host does not know to be over
+  std::vector<Touched> by;                            // that the host does not know to be over; of a line the last
   bool closed = false, listed = false, open = false;  // listed: to be closed; open: for as long as it is known
   unsigned faults = 0, steppers = 0;
 };
@@ -66,6 +70,30 @@ class Protect {
 
 constexpr int kOpen = PROT_READ | PROT_WRITE;
 
+// A child of fork(): what other threads of its parent were doing here, nobody finishes.
+constinit std::atomic<bool> inChild{false};
+
+// Holds the mutex, with no signal handled meanwhile that may come at any time.
+class VG_SCOPED_LOCK_CLASS Held {
+ public:
+  explicit Held(Mutex& mutex) VG_ACQUIRES(mutex) : mutex_(mutex) {
+    sigset_t all;
+    sigfillset(&all);
+    for (const int caused : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP}) sigdelset(&all, caused);
+    pthread_sigmask(SIG_BLOCK, &all, &before_);
+    mutex.lock();
+  }
+  ~Held() VG_RELEASES() {
+    mutex_.unlock();
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  Held(const Held&) = delete;
+
+ private:
+  Mutex& mutex_;
+  sigset_t before_;
+};
+
 int protectionOf(const PageState& state) {
   const bool written = std::any_of(state.by.begin(), state.by.end(), [](const Touched& t) { return t.writes; });
   return written ? PROT_NONE : PROT_READ;
@@ -75,7 +103,7 @@ class Pages {
  public:
   void began(const alloc::MemoryTable& table, uint64_t address, uint64_t bytes) {
     if (bytes > kMostBytes) return;
-    const MutexLock lock(mutex_);
+    const Held lock(mutex_);
     if (!chunks_.load(std::memory_order_relaxed) && !reserve(table)) return;
     for (uint64_t at = address / kChunk * kChunk; at < address + bytes; at += kChunk) {
       std::atomic<Chunk*>& slot = chunks_.load(std::memory_order_relaxed)[(at - base_) / kChunk];
@@ -84,7 +112,7 @@ class Pages {
     watched.store(true, std::memory_order_release);
   }
   void ended(uint64_t address, uint64_t bytes) {
-    const MutexLock lock(mutex_);
+    const Held lock(mutex_);
     Protect opened;
     for (auto at = states_.begin(); at != states_.end();)
       at = at->first + kPage > address && at->first < address + bytes ? forget(at, opened) : std::next(at);
@@ -98,7 +126,7 @@ class Pages {
       if (!last) continue;
       const uint64_t seen = last->load(std::memory_order_relaxed);
       if (seen == word || seen == written) continue;
-      const MutexLock lock(mutex_);
+      const Held lock(mutex_);
       add(page, work, writes);
       last->store(word, std::memory_order_relaxed);
     }
@@ -108,7 +136,7 @@ class Pages {
   // Closes what ended work has left, but for pages that other work is at.
   void workEnded(uint64_t work) {
     if (!handled_.load(std::memory_order_acquire)) return;
-    const MutexLock lock(mutex_);
+    const Held lock(mutex_);
     if (!running_.erase(work) || listed_.empty() || !handled_.load(std::memory_order_relaxed)()) return;
     std::vector<uint64_t> left;
     Protect closing;
@@ -119,16 +147,16 @@ class Pages {
       const bool busy = isBusy(state);
       state.listed = busy && !state.open;
       if (state.listed) left.push_back(page);
-      if (busy || state.open || state.closed) continue;
+      if (busy || state.open || state.closed || !addsRun(page)) continue;
       state.closed = true;
       if (!state.steppers) closing.add(page, protectionOf(state));
     }
     listed_ = std::move(left);
-    for (const uint64_t page : closing.apply()) states_[page].closed = false;
+    for (const uint64_t page : closing.apply()) setOpen(page, states_[page]);
   }
 
   void hostLearned() {
-    const MutexLock lock(mutex_);
+    const Held lock(mutex_);
     std::unordered_map<uint64_t, bool> known;
     Protect opened;
     for (auto at = states_.begin(); at != states_.end();) {
@@ -140,31 +168,43 @@ class Pages {
 
   Fault fault(uint64_t address, bool ofProgram) {
     const uint64_t page = address / kPage * kPage;
-    const MutexLock lock(mutex_);
+    if (inChild.load(std::memory_order_relaxed))
+      return mprotect(reinterpret_cast<void*>(page), kPage, kOpen) ? Fault::Foreign : Fault::WasOpen;
+    const Held lock(mutex_);
     const auto found = states_.find(page);
-    if (found == states_.end() || !found->second.closed) return Fault::Again;
+    if (found == states_.end() || !found->second.closed) return Fault::WasOpen;
     PageState& state = found->second;
-    std::unordered_map<uint64_t, bool> known;
-    if (ofProgram) dropOver(state, known);
-    if (state.by.empty()) return forgetNow(found);
+    if (ofProgram) std::erase_if(state.by, [](const Touched& touched) { return isOver(touched); });
+    if (state.by.empty()) return openKnown(page, state);
     state.open |= ofProgram && ++state.faults > kMostSteps;
     if (!ofProgram && !state.listed) {
       state.listed = true;
       listed_.push_back(page);
     }
-    state.closed = ofProgram && !state.open;
+    if (!ofProgram || state.open) setOpen(page, state);
     mprotect(reinterpret_cast<void*>(page), kPage, kOpen);
-    if (!state.closed) return Fault::Again;
+    if (!state.closed) return Fault::Opened;
     ++state.steppers;
     return Fault::Step;
   }
   void stepped(uint64_t address) {
     const uint64_t page = address / kPage * kPage;
-    const MutexLock lock(mutex_);
+    const Held lock(mutex_);
     const auto found = states_.find(page);
     if (found == states_.end() || !found->second.steppers || --found->second.steppers) return;
     if (!found->second.closed) return;
-    if (mprotect(reinterpret_cast<void*>(page), kPage, protectionOf(found->second))) found->second.closed = false;
+    if (mprotect(reinterpret_cast<void*>(page), kPage, protectionOf(found->second))) setOpen(page, found->second);
+  }
+  void openAll() {
+    const Held lock(mutex_);
+    Protect opened;
+    for (auto& [page, state] : states_) {
+      state.open = true;
+      if (!state.closed) continue;
+      setOpen(page, state);
+      opened.add(page, kOpen);
+    }
+    opened.apply();
   }
 
   void closeWhere(bool (*handled)()) { handled_.store(handled, std::memory_order_release); }
@@ -191,11 +231,13 @@ class Pages {
     if (!known || order::hostHas(*known)) return;  // or nobody knows its order
     running_.insert(work);
     PageState& state = states_[page];
-    const auto same = std::find_if(state.by.begin(), state.by.end(), [&](const Touched& t) { return t.work == work; });
+    if (listed_.capacity() <= states_.size()) listed_.reserve(2 * states_.size() + 1);  // fault() takes no memory
+    const auto same =
+        std::find_if(state.by.begin(), state.by.end(), [&](const Touched& t) { return t.line == known->line; });
     if (same == state.by.end())
-      state.by.push_back({work, writes});
+      state.by.push_back({work, known->line, writes});
     else
-      same->writes |= writes;
+      *same = {std::max(same->work, work), known->line, same->writes || writes};
     if (state.listed) return;
     state.listed = true;
     listed_.push_back(page);
@@ -205,26 +247,46 @@ class Pages {
       if (running_.contains(touched.work)) return true;
     return false;
   }
+  static bool isOver(const Touched& touched) {
+    const order::WorkPointer work = order::find(touched.work);
+    return !work || order::hostHas(*work);
+  }
   static void dropOver(PageState& state, std::unordered_map<uint64_t, bool>& known) {
     std::erase_if(state.by, [&](const Touched& touched) {
       const auto [found, isNew] = known.try_emplace(touched.work, false);
-      if (isNew) {
-        const order::WorkPointer work = order::find(touched.work);
-        found->second = !work || order::hostHas(*work);
-      }
+      if (isNew) found->second = isOver(touched);
       return found->second;
     });
   }
   States::iterator forget(States::iterator at, Protect& opened) VG_REQUIRES(mutex_) {
     if (at->second.closed) opened.add(at->first, kOpen);
+    setOpen(at->first, at->second);
     if (std::atomic<uint64_t>* const last = lastOf(at->first)) last->store(0, std::memory_order_relaxed);
     return states_.erase(at);
   }
-  Fault forgetNow(States::iterator at) VG_REQUIRES(mutex_) {
-    Protect opened;
-    forget(at, opened);
-    opened.apply();
-    return Fault::Again;
+  // The host has waited since the page was closed. The entry stays until hostLearned(), as memory may not be freed
+  // here.
+  Fault openKnown(uint64_t page, PageState& state) VG_REQUIRES(mutex_) {
+    setOpen(page, state);
+    if (std::atomic<uint64_t>* const last = lastOf(page)) last->store(0, std::memory_order_relaxed);
+    mprotect(reinterpret_cast<void*>(page), kPage, kOpen);
+    return Fault::Opened;
+  }
+  bool isClosed(uint64_t page) const VG_REQUIRES(mutex_) {
+    const auto found = states_.find(page);
+    return found != states_.end() && found->second.closed;
+  }
+  // Whether one more page may be closed, which is counted then. With a gap on both sides it is a run of its own.
+  bool addsRun(uint64_t page) VG_REQUIRES(mutex_) {
+    const int beside = isClosed(page - kPage) + isClosed(page + kPage);
+    if (beside == 0 && runs_ >= kMostRuns) return false;
+    runs_ += static_cast<size_t>(1 - beside);
+    return true;
+  }
+  void setOpen(uint64_t page, PageState& state) VG_REQUIRES(mutex_) {
+    if (!state.closed) return;
+    state.closed = false;
+    runs_ -= static_cast<size_t>(1 - isClosed(page - kPage) - isClosed(page + kPage));
   }
 
   Mutex mutex_;
@@ -232,6 +294,7 @@ class Pages {
   uint64_t base_ = 0, span_ = 0;  // constant once there are chunks
   std::atomic<std::atomic<Chunk*>*> chunks_{nullptr};
   States states_ VG_GUARDED_BY(mutex_);
+  size_t runs_ VG_GUARDED_BY(mutex_) = 0;                       // of closed pages side by side
   std::vector<uint64_t> listed_ VG_GUARDED_BY(mutex_);          // pages to be closed
   std::unordered_set<uint64_t> running_ VG_GUARDED_BY(mutex_);  // works that have touched pages
 };
@@ -247,6 +310,11 @@ void hostLearned() {
 }
 constexpr order::Listener kListener{workEnded, hostLearned};
 
+void leaveInChild() {
+  if (!watched.exchange(false)) return;
+  inChild.store(true);
+}
+
 }  // namespace
 
 void closeWhere(bool (*handled)()) { pages().closeWhere(handled); }
@@ -255,6 +323,8 @@ bool wanted() { return order::on() && settings().checkHost == "1"; }
 
 void began(const alloc::MemoryTable& table, uint64_t address, uint64_t bytes) {
   if (!wanted()) return;
+  static constinit std::atomic<bool> begun{false};
+  if (!begun.exchange(true)) pthread_atfork(nullptr, nullptr, leaveInChild);
   order::listen(kListener);
   pages().began(table, address, bytes);
 }
@@ -262,7 +332,13 @@ void ended(uint64_t address, uint64_t bytes) {
   if (watched.load(std::memory_order_relaxed)) pages().ended(address, bytes);
 }
 void note(uint64_t address, uint64_t bytes, bool writes, uint64_t work) { pages().note(address, bytes, writes, work); }
-bool mayBeClosed(uint64_t address) { return watched.load(std::memory_order_acquire) && pages().mayBeClosed(address); }
+bool mayBeClosed(uint64_t address) {
+  return (watched.load(std::memory_order_acquire) || inChild.load(std::memory_order_relaxed)) &&
+         pages().mayBeClosed(address);
+}
+void openAll() {
+  if (watched.load(std::memory_order_acquire)) pages().openAll();
+}
 Fault fault(uint64_t address, bool ofProgram) {
   return mayBeClosed(address) ? pages().fault(address, ofProgram) : Fault::Foreign;
 }

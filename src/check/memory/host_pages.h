@@ -5,7 +5,10 @@
 // The library's own threads work on the same addresses: where they meet a closed page it is opened for them, and closed
 // again when their work ends. So what the host does to a page while work runs on it is not seen.
 //
-// All functions are thread-safe; fault() and stepped() are for handlers of signals that an instruction caused.
+// All functions are thread-safe; fault() and stepped() are for handlers of signals that an instruction caused. Handlers
+// of other signals may touch closed pages, too, whatever they interrupt: so no other signal is handled by a thread that
+// holds the lock here, and fault() takes no memory. In a child of fork() nothing is followed, and pages are opened when
+// they are met.
 #pragma once
 
 #include <atomic>
@@ -39,10 +42,13 @@ inline void touched(uint64_t address, uint64_t bytes, bool writes, uint64_t work
 
 // Whether the page of an address may be closed, now or later.
 bool mayBeClosed(uint64_t address);
-enum class Fault : uint8_t { Foreign, Again, Step };
-// An access met a page. Again: the instruction can run now; Step: it can, and stepped() must be told when it has.
+enum class Fault : uint8_t { Foreign, WasOpen, Opened, Step };
+// An access met a page. WasOpen: it was open, or another thread has opened it since; Opened: the instruction can run
+// now; Step: it can, and stepped() must be told when it has.
 // `ofProgram`: it is not the library's own.
 Fault fault(uint64_t address, bool ofProgram);
 void stepped(uint64_t address);
+// Opens all pages for good: what is in them is to be read from outside.
+void openAll();
 
 }  // namespace vg::check::host_pages

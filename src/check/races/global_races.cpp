@@ -237,12 +237,20 @@ void freed(const order::Line& line, uint64_t address, size_t bytes) {
 }  // namespace stream_memory
 
 namespace global_races {
+namespace {
+
+// The host may wait for a word of its own, or of both, that comes behind other work.
+void tellWaiting(uint64_t address, uint64_t bytes) {
+  constexpr uint64_t kWord = 16;
+  if (bytes <= kWord && order::Doing::now() && allocations::reachesHost(address)) order::hostKnows(order::Doing::now());
+}
+
+}  // namespace
 
 void copied(uint64_t to, uint64_t from, uint64_t bytes) {
   touched(from, bytes, false);
   touched(to, bytes, true);
-  // The host may wait for a word in its own memory that comes behind other work.
-  if (bytes <= sizeof(uint64_t) && allocations::isPinned(to)) order::hostKnows(order::Doing::now());
+  tellWaiting(to, bytes);
 }
 
 bool hostConflicts(uint64_t address, uint64_t bytes, bool writes, Conflict& conflict) {
@@ -270,7 +278,10 @@ void tellOfHost(const Conflict& conflict, const Caller& caller) {
   describe(key, headline, details);
 }
 
-void filled(uint64_t address, uint64_t bytes) { touched(address, bytes, true); }
+void filled(uint64_t address, uint64_t bytes) {
+  touched(address, bytes, true);
+  tellWaiting(address, bytes);
+}
 
 void written(uint64_t address, uint64_t bytes) {
   for (uint64_t word = address / 4 * 4; bytes <= 8 && word < address + bytes; word += 4) Knowledge::open(word);

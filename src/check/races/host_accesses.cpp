@@ -1,5 +1,6 @@
 #include "check/races/host_accesses.h"
 
+#include <pthread.h>
 #include <ucontext.h>
 #include <csignal>
 
@@ -7,6 +8,7 @@
 #include <cstring>
 
 #include "activity/recorder.h"
+#include "base/sync/spin.h"
 #include "base/system/os.h"
 #include "check/memory/host_pages.h"
 #include "check/races/global_races.h"
@@ -16,8 +18,14 @@
 namespace vg::check::host_accesses {
 namespace {
 
-constexpr unsigned kMostPages = 4;     // of one instruction
-constexpr unsigned kMostAgain = 1000;  // times that one address faults although its page is open
+constexpr unsigned kMostPages = 4;  // of one instruction
+// Times that one address faults although its page is open, each soon after the last one.
+constexpr unsigned kMostAgain = 1000;
+constexpr uint64_t kSoon = 10'000'000;  // ns
+constexpr int kSignals = 65;
+// As instructions number them.
+constexpr int kRegisters[] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
+                              REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
 constexpr greg_t kTrapFlag = 1 << 8, kWriteFault = 1 << 1;
 
 // An instruction that runs on its own.
@@ -31,12 +39,14 @@ struct Step {
   uint64_t address = 0;
   uint32_t bytes = 0;
   std::byte before[64] = {};
+  sigset_t signals = {};  // that were blocked before the first fault
 };
 constinit thread_local Step step [[gnu::tls_model("initial-exec")]];
 
 struct Again {
   uint64_t address = 0;
   unsigned times = 0;
+  uint64_t last = 0;  // ns
 };
 constinit thread_local Again again [[gnu::tls_model("initial-exec")]];
 
@@ -48,7 +58,9 @@ ucontext_t& of(void* context) { return *static_cast<ucontext_t*>(context); }
 void judge(uint64_t address, const ucontext_t& at) {
   const auto instruction = static_cast<uint64_t>(at.uc_mcontext.gregs[REG_RIP]);
   const bool writes = at.uc_mcontext.gregs[REG_ERR] & kWriteFault;
-  const uint32_t bytes = accessedBytes(reinterpret_cast<const uint8_t*>(instruction));
+  uint64_t registers[16];
+  for (unsigned k = 0; k < 16; ++k) registers[k] = static_cast<uint64_t>(at.uc_mcontext.gregs[kRegisters[k]]);
+  const uint32_t bytes = accessedBytesFrom(address, reinterpret_cast<const uint8_t*>(instruction), registers);
   const auto inPage = static_cast<uint32_t>(std::min<uint64_t>(bytes, host_pages::kPage - address % host_pages::kPage));
   global_memory::Conflict conflict;
   if (!global_races::hostConflicts(address, inPage, writes, conflict)) return;
@@ -63,31 +75,70 @@ void judge(uint64_t address, const ucontext_t& at) {
 }
 
 bool isGenuine(uint64_t address) {
-  if (again.address != address) again = {address, 0};
+  const uint64_t now = monotonicNanoseconds();
+  if (again.address != address || now - again.last > kSoon) again = {address, 0, now};
+  again.last = now;
   return ++again.times > kMostAgain;
 }
+
+// No handler of a signal that may come at any time runs between an instruction's fault and its step: what it touches
+// would be taken for the instruction's.
+void blockSignals(sigset_t& mask) {
+  sigset_t all;
+  sigfillset(&all);
+  for (int signal = 1; signal < kSignals; ++signal) {
+    const bool caused =
+        signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL || signal == SIGTRAP;
+    if (!caused && sigismember(&all, signal) == 1) sigaddset(&mask, signal);
+  }
+}
+
+// The same in a handler. Where the instruction is to run again, its end lets them come, as the context says then.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t others;
+    sigemptyset(&others);
+    blockSignals(others);
+    pthread_sigmask(SIG_BLOCK, &others, &before_);
+  }
+  ~SignalsBlocked() {
+    if (!returns_) pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  bool returns() { return returns_ = true; }
+
+ private:
+  sigset_t before_;
+  bool returns_ = false;
+};
 
 }  // namespace
 
 bool faulted(const void* pointer, void* context) {
   const auto address = reinterpret_cast<uint64_t>(pointer);
   if (!host_pages::mayBeClosed(address)) return false;
+  SignalsBlocked blocked;
   ucontext_t& at = of(context);
   // Who has SIGTRAP blocked cannot be followed from one instruction to the next.
   const bool followed = ofProgram() && !sigismember(&at.uc_sigmask, SIGTRAP) && step.count < kMostPages;
   const host_pages::Fault answer = host_pages::fault(address, followed);
   if (answer == host_pages::Fault::Foreign) return false;
-  if (answer == host_pages::Fault::Again) return !isGenuine(address);
+  if (answer == host_pages::Fault::WasOpen) return !isGenuine(address) && blocked.returns();
   again = {};
+  if (answer == host_pages::Fault::Opened) return blocked.returns();
+  if (!step.count) step.signals = at.uc_sigmask;
+  blockSignals(at.uc_sigmask);
   step.pages[step.count++] = address;
   at.uc_mcontext.gregs[REG_EFL] |= kTrapFlag;
   judge(address, at);
-  return true;
+  return blocked.returns();
 }
 
 bool stepped(void* context) {
   if (!step.count) return false;
   of(context).uc_mcontext.gregs[REG_EFL] &= ~kTrapFlag;
+  of(context).uc_sigmask = step.signals;
   const bool changed =
       step.pending && std::memcmp(step.before, reinterpret_cast<const void*>(step.address), step.bytes);
   for (; step.count; --step.count) host_pages::stepped(step.pages[step.count - 1]);

@@ -1,5 +1,9 @@
 #include "check/races/host_instruction.h"
 
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
 namespace vg::check {
 namespace {
 
@@ -12,6 +16,9 @@ uint32_t scalarOr(unsigned prefix, uint32_t all) { return prefix == kF3 ? 4 : pr
 
 // Of the opcodes behind 0F that work on vectors; `all`: the bytes of a whole one. 0: it is none of them.
 uint32_t vectorBytes(uint8_t op, unsigned prefix, uint32_t all, bool wide) {
+  if (op == 0x5a && prefix == kNone) return all / 2;  // floats that become doubles
+  if (op == 0x5b) return all;
+  if (op == 0xe6) return prefix == kF3 ? all / 2 : all;  // integers that become doubles
   if (op == 0x10 || op == 0x11 || (op >= 0x51 && op <= 0x5f) || op == 0xc2) return scalarOr(prefix, all);
   switch (op) {
     case 0x28:
@@ -125,6 +132,49 @@ uint32_t ofOneByte(uint8_t op, uint32_t general) {
   }
 }
 
+// Where an instruction says which memory it means: behind all prefixes and the opcode. Null: of this one nobody knows.
+struct Operand {
+  const uint8_t* modrm = nullptr;
+  unsigned index = 0, base = 0;  // 8: of the registers from 8 on
+};
+
+Operand operandOf(const uint8_t* at) {
+  for (; *at == 0x66 || *at == 0xf3 || *at == 0xf2 || *at == 0xf0; ++at) {
+  }
+  if (*at == 0xc5) return {at + 3, 0, 0};
+  if (*at == 0xc4) return {at + 4, at[1] & 0x40 ? 0u : 8u, at[1] & 0x20 ? 0u : 8u};
+  unsigned rex = 0;
+  if (*at >> 4 == 4) rex = *at++;
+  const Operand here{at, rex & 2 ? 8u : 0u, rex & 1 ? 8u : 0u};
+  if (*at != 0x0f) return {at + 1, here.index, here.base};
+  return {at + (at[1] == 0x38 || at[1] == 0x3a ? 3 : 2), here.index, here.base};
+}
+
+bool isString(const uint8_t* at) {
+  for (; *at == 0x66 || *at == 0xf3 || *at == 0xf2 || *at >> 4 == 4; ++at) {
+  }
+  return (*at >= 0xa4 && *at <= 0xa7) || (*at >= 0xaa && *at <= 0xaf);
+}
+
+// Where the operand begins; nothing: nobody knows.
+std::optional<uint64_t> beginOf(const uint8_t* code, const uint64_t (&registers)[16]) {
+  const Operand operand = operandOf(code);
+  const uint8_t mod = *operand.modrm >> 6, rm = *operand.modrm & 7;
+  const bool scaled = rm == 4;
+  const uint8_t* displacement = operand.modrm + 1 + scaled;
+  if (mod == 3 || (mod == 0 && rm == 5)) return std::nullopt;  // a register, or beside the instruction
+  uint64_t begin = 0;
+  const uint8_t base = scaled ? operand.modrm[1] & 7 : rm;
+  const bool hasBase = !(scaled && mod == 0 && base == 5);
+  if (hasBase) begin += registers[base + operand.base];
+  if (const unsigned index = scaled ? (operand.modrm[1] >> 3 & 7) + operand.index : 4; index != 4)
+    begin += registers[index] << (operand.modrm[1] >> 6);
+  int32_t far = 0;
+  if (mod == 2 || !hasBase) std::memcpy(&far, displacement, sizeof far);
+  if (mod == 1) far = static_cast<int8_t>(*displacement);
+  return begin + static_cast<uint64_t>(int64_t{far});
+}
+
 bool isOtherPrefix(uint8_t byte) {
   return byte == 0x2e || byte == 0x36 || byte == 0x3e || byte == 0x26 || byte == 0x64 || byte == 0x65 || byte == 0x67 ||
          byte == 0xf0;
@@ -152,6 +202,21 @@ uint32_t accessedBytes(const uint8_t* at) {
   if (prefix == kNone && isShort) prefix = k66;
   if (at[1] == 0x38 || at[1] == 0x3a) return 1;
   return ofTwoBytes(at[1], prefix, general, wide);
+}
+
+uint32_t accessedBytesFrom(uint64_t address, const uint8_t* code, const uint64_t (&registers)[16]) {
+  constexpr uint64_t kPage = 4096;
+  constexpr unsigned kRsi = 6, kRdi = 7;
+  const uint32_t bytes = accessedBytes(code);
+  if (address % kPage || bytes == 1) return bytes;
+  if (isString(code)) {
+    for (const unsigned which : {kRsi, kRdi})
+      if (address - registers[which] < bytes) return bytes - static_cast<uint32_t>(address - registers[which]);
+    return 1;
+  }
+  const std::optional<uint64_t> begin = *code == 0x62 || isOtherPrefix(*code) ? std::nullopt : beginOf(code, registers);
+  if (!begin || address - *begin >= bytes) return 1;
+  return bytes - static_cast<uint32_t>(address - *begin);
 }
 
 }  // namespace vg::check

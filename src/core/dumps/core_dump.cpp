@@ -14,6 +14,7 @@
 #include "base/settings.h"
 #include "base/sync/mutex.h"
 #include "base/undying.h"
+#include "check/memory/host_pages.h"
 #include "core/contexts/context.h"
 #include "core/dumps/dump_writer.h"
 #include "core/dumps/request_pipe.h"
@@ -69,6 +70,7 @@ void write(Context& context, const backend::FaultScene* scene, const DumpAttribu
   try {
     const std::string path = expandDumpName(*wishes.file ? wishes.file : kDefaultName);
     say("device %d goes to %s", context.device().ordinal(), path.c_str());
+    check::host_pages::openAll();
     if (const CUresult result = writeFile(context, scene, path, wishes.flags)) {
       say("%s is not written, or only in part (error %d)", path.c_str(), static_cast<int>(result));
     } else {

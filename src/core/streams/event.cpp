@@ -253,6 +253,8 @@ Result<float> Event::elapsed(const Event& start, const Event& end) {
   VG_CHECK(start.context().state());
   VG_CHECK(end.context().state());
   if (!from.point.done() || !to.point.done()) return CUDA_ERROR_NOT_READY;
+  if (check::order::on())
+    for (const Point& known : {from.point, to.point}) check::order::hostWaited(known.timeline, known.value);
   const auto nanoseconds = static_cast<int64_t>(*to.nanoseconds - *from.nanoseconds);
   return static_cast<float>(static_cast<double>(nanoseconds) * 1e-6);
 }
