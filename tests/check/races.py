@@ -79,7 +79,7 @@ def arguments():
     parser.add_argument("cases", nargs="*")
     parser.add_argument("--tools", default="race")
     parser.add_argument("--without", metavar="WORD")
-    return parser.parse_args()
+    return parser.parse_intermixed_args()
 
 
 def main():

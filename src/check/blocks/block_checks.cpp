@@ -76,8 +76,7 @@ void BlockChecks::begin(ptx::BlockState& block, const ptx::Module& module, const
   if (wants(Tool::Init)) shared_.written(0, std::min(reserved, block.sharedLimit));
   for (BlockMeeting& meeting : meetings_)
     if (meeting.comers || meeting.round) meeting = BlockMeeting();
-  std::fill(std::begin(clusterRounds_), std::end(clusterRounds_), 0u);
-  if (inCluster_) clusterMeeting_.reset(BlockMeeting::kWarps);
+  clusterMeeting_.reset(inCluster_);
   if (!wants(Tool::Race)) return;
   global_.begin(block, module, entry);
   if (inCluster_) beginCluster(block);

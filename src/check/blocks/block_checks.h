@@ -75,7 +75,6 @@ class BlockChecks final : public ptx::BlockObserver {
   void arrives(const ptx::BarrierArrival& arrival) override;
   void leaves(uint32_t warp, uint32_t id, uint32_t mask) override;
   void arrivesCluster(const ptx::ClusterArrival& arrival) override;
-  void awaitsCluster(const ptx::ClusterArrival& arrival) override;
   void leavesCluster(uint32_t warp) override;
   void meet(uint32_t warp, uint32_t mask) override;
   void operate(uint32_t warp, uint32_t mask) override;
@@ -121,7 +120,6 @@ class BlockChecks final : public ptx::BlockObserver {
   void overwrites(const ptx::Access& access, const std::byte* place);
 
   uint64_t clusterWord(uint32_t warp) const;
-  void clusterFault(unsigned kind, const ptx::ClusterArrival& arrival, const char* what, uint32_t lanes);
 
   ptx::BlockState* block_ = nullptr;
   const ptx::Module* module_ = nullptr;
@@ -135,7 +133,6 @@ class BlockChecks final : public ptx::BlockObserver {
   StoreUnderWay underWay_;
   BlockMeeting meetings_[BlockMeeting::kBarriers];
   ClusterMeeting clusterMeeting_;
-  uint32_t clusterRounds_[BlockMeeting::kWarps] = {};  // how often a warp has left the cluster's barrier
   uint32_t rounds_[BlockMeeting::kWarps][BlockMeeting::kBarriers] = {};  // of the meeting that a warp came to
   Overwrite overwrite_;
   ptx::CheckedRange good_;

@@ -25,6 +25,36 @@ enum SyncFault : unsigned {
   kArrivesApart
 };
 
+void clusterFault(unsigned kind, const ptx::ClusterArrival& arrival, const char* what, uint32_t lanes,
+                  BlockReports& reports) {
+  if (!lanes || !reports.isNewAt(Tool::Sync, kind, arrival.instruction)) return;
+  const uint32_t thread = arrival.warp * ptx::kWarpSize + static_cast<uint32_t>(std::countr_zero(lanes));
+  reports.describeLast(words::lanes(lanes) + " of a warp " + what,
+                       {reports.where(arrival.instruction), reports.byWhom(thread)});
+}
+
+// Of those who wait, all that can come have come.
+void judgeArrival(const ptx::ClusterArrival& arrival, ClusterMeeting& meeting, BlockReports& reports) {
+  if (!arrival.waits)
+    return clusterFault(kArrivesTwice, arrival, "arrive at the barrier of the cluster twice without waiting in between",
+                        meeting.arrive(arrival.warp, arrival.mask, arrival.instruction), reports);
+  ptx::ClusterArrival before = arrival;
+  before.instruction = meeting.placeOf(arrival.warp, arrival.mask);
+  bool apart = false;
+  clusterFault(kWaitsOnly, arrival, "wait at the barrier of the cluster without having arrived",
+               meeting.wait(arrival.warp, arrival.mask, &apart), reports);
+  if (apart && before.instruction && before.instruction->has(ptx::Mod::Aligned))
+    clusterFault(kArrivesApart, before, "arrive at an aligned barrier of the cluster from different places",
+                 arrival.mask, reports);
+  if (!arrival.aligned) return;
+  if (arrival.live != arrival.mask)
+    clusterFault(kPartOfWarp, arrival, "wait at an aligned barrier of the cluster while the others are elsewhere",
+                 arrival.mask, reports);
+  if (!arrival.sameLine)
+    clusterFault(kOtherLine, arrival, "wait at an aligned barrier of the cluster from different places", arrival.mask,
+                 reports);
+}
+
 uint32_t lanesOf(uint32_t mask) { return mask == ~0u ? ptx::kWarpSize : static_cast<uint32_t>(std::popcount(mask)); }
 
 Clocks::Threads threadsOf(const uint32_t* lanes, uint32_t warps) {
@@ -222,51 +252,23 @@ void BlockChecks::leaves(uint32_t warp, uint32_t id, uint32_t) {
 uint64_t BlockChecks::clusterWord(uint32_t warp) const {
   constexpr uint64_t kNowhere = uint64_t{1} << 63, kRounds = 16, kWord = 4;
   return kNowhere + reinterpret_cast<uint64_t>(block_->clusterShared) +
-         clusterRounds_[warp % BlockMeeting::kWarps] % kRounds * kWord;
-}
-
-void BlockChecks::clusterFault(unsigned kind, const ptx::ClusterArrival& arrival, const char* what, uint32_t lanes) {
-  if (!lanes || !reports_.isNewAt(Tool::Sync, kind, arrival.instruction)) return;
-  const uint32_t thread = linear(arrival.warp, static_cast<uint32_t>(std::countr_zero(lanes)));
-  reports_.describeLast(words::lanes(lanes) + " of a warp " + what,
-                        {reports_.where(arrival.instruction), reports_.byWhom(thread)});
+         clusterMeeting_.rounds(warp % BlockMeeting::kWarps) % kRounds * kWord;
 }
 
 void BlockChecks::arrivesCluster(const ptx::ClusterArrival& arrival) {
   resolveOverwrite();
   if (!arrival.mask) return;
-  if (wants(Tool::Sync) && inCluster_)
-    clusterFault(kArrivesTwice, arrival, "arrive at the barrier of the cluster twice without waiting in between",
-                 clusterMeeting_.arrive(arrival.warp, arrival.mask, arrival.instruction));
-  if (!wants(Tool::Race)) return;
+  if (wants(Tool::Sync) && inCluster_) judgeArrival(arrival, clusterMeeting_, reports_);
+  if (!wants(Tool::Race) || arrival.waits) return;
   for (uint32_t left = arrival.mask; left; left &= left - 1)
     global_.release(clusterWord(arrival.warp), linear(arrival.warp, static_cast<uint32_t>(std::countr_zero(left))));
-}
-
-// All lanes that can come have come.
-void BlockChecks::awaitsCluster(const ptx::ClusterArrival& arrival) {
-  if (!wants(Tool::Sync) || !inCluster_) return;
-  ptx::ClusterArrival before = arrival;
-  before.instruction = clusterMeeting_.placeOf(arrival.warp, arrival.mask);
-  bool apart = false;
-  clusterFault(kWaitsOnly, arrival, "wait at the barrier of the cluster without having arrived",
-               clusterMeeting_.wait(arrival.warp, arrival.mask, &apart));
-  if (apart && before.instruction && before.instruction->has(ptx::Mod::Aligned))
-    clusterFault(kArrivesApart, before, "arrive at an aligned barrier of the cluster from different places",
-                 arrival.mask);
-  if (!arrival.aligned) return;
-  if (arrival.live != arrival.mask)
-    clusterFault(kPartOfWarp, arrival, "wait at an aligned barrier of the cluster while the others are elsewhere",
-                 arrival.mask);
-  if (!arrival.sameLine)
-    clusterFault(kOtherLine, arrival, "wait at an aligned barrier of the cluster from different places", arrival.mask);
 }
 
 void BlockChecks::leavesCluster(uint32_t warp) {
   resolveOverwrite();
   if (!wants(Tool::Race)) return;
   global_.acquire(clusterWord(warp), linear(warp, 0));
-  ++clusterRounds_[warp % BlockMeeting::kWarps];
+  clusterMeeting_.leave(warp % BlockMeeting::kWarps);
   clocks_.meetAll();
 }
 

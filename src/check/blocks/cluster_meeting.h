@@ -2,6 +2,7 @@
 // not waited yet, and where they did.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <vector>
@@ -12,9 +13,14 @@ namespace vg::check {
 
 class ClusterMeeting {
  public:
-  void reset(uint32_t warps) {
-    arrived_.assign(warps, 0);
-    places_.assign(size_t{warps} * kLanes, nullptr);
+  static constexpr uint32_t kWarps = 32;
+
+  // `follows`: whether arrivals are to be known.
+  void reset(bool follows) {
+    rounds_.fill(0);
+    if (!follows) return;
+    arrived_.assign(kWarps, 0);
+    places_.assign(size_t{kWarps} * kLanes, nullptr);
   }
   // Answers those that had arrived before.
   uint32_t arrive(uint32_t warp, uint32_t mask, const ptx::Instruction* at) {
@@ -34,12 +40,17 @@ class ClusterMeeting {
   // Where a lane arrived last.
   const ptx::Instruction* placeOf(uint32_t warp, uint32_t mask) { return place(warp, mask); }
 
+  // How often the warp has left the barrier.
+  uint32_t rounds(uint32_t warp) const { return rounds_[warp]; }
+  void leave(uint32_t warp) { ++rounds_[warp]; }
+
  private:
   static constexpr uint32_t kLanes = 32;
   // Of the first lane of the mask.
   const ptx::Instruction*& place(uint32_t warp, uint32_t mask) {
     return places_[warp * kLanes + static_cast<uint32_t>(std::countr_zero(mask))];
   }
+  std::array<uint32_t, kWarps> rounds_{};        // by warp
   std::vector<uint32_t> arrived_;                // lanes, by warp
   std::vector<const ptx::Instruction*> places_;  // by warp and lane
 };

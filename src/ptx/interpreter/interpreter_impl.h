@@ -293,7 +293,6 @@ class Warp {
                       Space space);
   BlockObserver::Own ownership(uint32_t lane, uint64_t address, uint64_t bytes) const;
   void tellArrival(const Step& s, uint32_t id, uint32_t count, uint32_t mask, bool waits);
-  void tellClusterWait(const Step& s, uint32_t mask);
   void tellMeeting(uint32_t lane, uint32_t present);
 
   alignas(16) std::byte forbidden_[256];  // where accesses go that must not happen

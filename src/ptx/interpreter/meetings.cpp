@@ -168,7 +168,7 @@ bool Warp::completeBarrier() {
   const uint32_t id = lanes[first].barrierId, count = lanes[first].barrierCount;
   const Instruction& i = *stepOf(first).i;
   const bool ofBlock = id != kClusterBarrier;
-  if (observer) ofBlock ? tellArrival(stepOf(first), id, count, mask, true) : tellClusterWait(stepOf(first), mask);
+  if (observer) tellArrival(stepOf(first), id, count, mask, true);
   noteWhere(kNoLane, &i);
   if (!ofBlock) {
     calls().clusterWait(block, index);
@@ -197,7 +197,7 @@ bool Warp::completeBarrier() {
 // `s`: null where lanes have ended.
 void Warp::arriveCluster(const Step* s, uint32_t mask) {
   const bool aligned = s && s->i->has(Mod::Aligned);
-  if (observer) observer->arrivesCluster({index, mask, liveMask(), aligned, true, s ? s->i : nullptr});
+  if (observer) observer->arrivesCluster({index, mask, liveMask(), false, aligned, true, s ? s->i : nullptr});
   clusterArrived |= mask;
   if (const uint32_t live = liveMask(); (clusterArrived & live) != live || !live) return;
   clusterArrived = 0;

@@ -95,6 +95,11 @@ std::byte* Warp::observed(uint32_t lane, const Step& s, const Source& base, uint
 }
 
 void Warp::tellArrival(const Step& s, uint32_t id, uint32_t count, uint32_t mask, bool waits) {
+  if (s.i->has(Mod::Cluster)) {
+    bool sameLine = true;
+    eachLane(mask, [&](uint32_t lane) { sameLine &= stepOf(lane).i == s.i; });
+    return observer->arrivesCluster({index, mask, liveMask(), waits, s.i->has(Mod::Aligned), sameLine, s.i});
+  }
   BarrierArrival arrival;
   arrival.warp = index;
   arrival.id = id;
@@ -109,12 +114,6 @@ void Warp::tellArrival(const Step& s, uint32_t id, uint32_t count, uint32_t mask
     arrival.sameLine &= &stepOf(lane) == &s;
   }
   observer->arrives(arrival);
-}
-
-void Warp::tellClusterWait(const Step& s, uint32_t mask) {
-  bool sameLine = true;
-  eachLane(mask, [&](uint32_t lane) { sameLine &= stepOf(lane).i == s.i; });
-  observer->awaitsCluster({index, mask, liveMask(), s.i->has(Mod::Aligned), sameLine, s.i});
 }
 
 // `present` are at the warp operation of `lane`, which has just been done.

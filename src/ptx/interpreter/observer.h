@@ -55,6 +55,7 @@ struct ClusterArrival {
   uint32_t warp = 0;
   uint32_t mask = 0;     // who comes; 0: lanes have ended, which counts as arriving
   uint32_t live = 0;     // lanes that have not ended
+  bool waits = false;    // for those who have arrived
   bool aligned = false;  // all lanes of the warp must come by the same instruction
   bool sameLine = true;  // they do
   const Instruction* instruction = nullptr;
@@ -80,7 +81,6 @@ class BlockObserver {
   virtual void leaves(uint32_t warp, uint32_t id, uint32_t mask) = 0;
   // Lanes of a warp arrive at the barrier of their cluster, and wait at it; the warp goes on behind it.
   virtual void arrivesCluster(const ClusterArrival& arrival) = 0;
-  virtual void awaitsCluster(const ClusterArrival& arrival) = 0;
   virtual void leavesCluster(uint32_t warp) = 0;
   // Lanes meet at bar.warp.sync, which orders their accesses.
   virtual void meet(uint32_t warp, uint32_t mask) = 0;
