@@ -24,10 +24,34 @@ constexpr Form kForms[] = {
     {"cg", "ld.global.cg.u32 %r4, [ADDRESS];"},
     {"membar and cg", "membar.gl; ld.global.cg.u32 %r4, [ADDRESS];"},
     {"membar and weak", "membar.gl; ld.global.u32 %r4, [ADDRESS];"},
+    {"membar and nc", "membar.gl; ld.global.nc.u32 %r4, [ADDRESS];"},
     {"fence and generic", "fence.acq_rel.gpu; ld.u32 %r4, [ADDRESS];"},
     {"fence and a vector", "fence.sc.gpu; ld.global.v2.u32 {%r4, %r7}, [ADDRESS];"},
     {"nothing added", "atom.global.add.u32 %r4, [ADDRESS], 0;"},
     {"nothing exchanged", "atom.global.cas.b32 %r4, [ADDRESS], 0xffffffff, 0;"},
+    {"all bits kept", "atom.global.and.b32 %r4, [ADDRESS], 0xffffffff;"},
+    {"the smaller of it and all", "atom.global.min.u32 %r4, [ADDRESS], 0xffffffff;"},
+    {"membar and ldu", "membar.gl; ldu.global.u32 %r4, [ADDRESS];"},
+    {"sleep and weak", "nanosleep.u32 20; ld.global.u32 %r4, [ADDRESS];"},
+    {"a place that comes back",
+     "mul.wide.u32 %a6, %r0, 0; add.u64 %a6, %a6, ADDRESS; xor.b32 %r0, %r0, 1;"
+     "ld.global.cg.u32 %r4, [%a6];"},
+};
+
+// How what one thread of a block saw comes to the others, to %r4 of each. TOLD: of the block, in global memory.
+struct Telling {
+  const char* name;
+  const char* tell;
+  const char* hear;
+  const char* meet = "bar.sync 0;";
+};
+
+constexpr Telling kTellings[] = {
+    {"generic", "st.u32 [%a7], %r4;", "ld.u32 %r4, [%a7];"},
+    {"generic to shared", "st.u32 [%a7], %r4;", "ld.shared.u32 %r4, [told];"},
+    {"exchange", "atom.shared.exch.b32 %r7, [told], %r4;", "ld.shared.u32 %r4, [told];"},
+    {"sum", "red.shared.max.u32 [told], %r4;", "ld.shared.u32 %r4, [told];"},
+    {"global", "st.global.u32 [%a8], %r4;", "ld.global.u32 %r4, [%a8];"},
 };
 
 std::string with(std::string text, const std::string& name, const std::string& value) {
@@ -40,9 +64,11 @@ std::string with(std::string text, const std::string& name, const std::string& v
 std::string kernel(const char* name, const std::string& wait) {
   const std::string text =
       ".visible .entry NAME(.param .u64 flags, .param .u32 round) {\n"
-      ".reg .b32 %r<9>; .reg .b64 %a<9>; .reg .pred %p<6>; .shared .align 4 .b32 told;\n"
+      ".reg .b32 %r<9>; .reg .b64 %a<9>; .reg .pred %p<6>; .shared .align 4 .b32 told; .shared .align 8 .b64 object;\n"
       "ld.param.u64 %a1, [flags]; ld.param.u32 %r1, [round]; mov.u32 %r2, %ctaid.x; mov.u32 %r3, %nctaid.x;\n"
-      "mov.u32 %r6, %tid.x; setp.ne.u32 %p4, %r6, 0;\n"
+      "mov.u64 %a7, told; cvta.shared.u64 %a7, %a7; mul.wide.u32 %a8, %r2, 64; add.u64 %a8, %a8, %a1;\n"
+      "add.u64 %a8, %a8, 32; mov.u32 %r0, 0; mov.u32 %r6, %tid.x; setp.ne.u32 %p4, %r6, 0;\n"
+      "@!%p4 st.volatile.shared.u32 [told], 0; @!%p4 mbarrier.init.shared.b64 [object], 64; bar.sync 0;\n"
       "setp.eq.u32 %p1, %r2, 0; @%p1 bra FIRST;\n"
       "mul.wide.u32 %a2, %r2, 64; add.u64 %a2, %a1, %a2; st.global.u32 [%a2], %r1; membar.gl;\n" +
       with(with(wait, "LABEL", "TOLD"), "ADDRESS", "%a1") +
@@ -63,6 +89,13 @@ std::string oneForAll(const Form& form) {
          "setp.ne.u32 %p2, %r4, %r1; @%p2 bra LABEL;\n";
 }
 
+// The same, told in other ways.
+std::string told(const Telling& telling) {
+  const std::string meet = telling.meet;
+  return "LABEL: " + meet + " @%p4 bra LABEL_MEET; ld.volatile.global.u32 %r4, [ADDRESS]; " + telling.tell +
+         "\nLABEL_MEET: " + meet + " " + telling.hear + " setp.ne.u32 %p2, %r4, %r1; @%p2 bra LABEL;\n";
+}
+
 // The place is one of several that each round looks at: all flags from the first on, in a loop inside of the loop.
 std::string overAll(const Form& form) {
   return std::string("LABEL: mov.u64 %a4, ADDRESS; mov.u32 %r8, 0;\nLABEL_EACH:\n") +
@@ -71,18 +104,20 @@ std::string overAll(const Form& form) {
          "setp.lt.u64 %p5, %a4, %a5; @%p5 bra LABEL_EACH; setp.ne.u32 %p2, %r8, 0; @%p2 bra LABEL;\n";
 }
 
-// Thread 0 waits in memory of SPACE for the last thread of its block, which comes later.
-std::string within(const char* name, const std::string& read) {
+// Thread 0, or the first warp, waits in shared memory for the last thread of its block, which comes later.
+std::string within(const Form& form) {
   const std::string text =
       ".visible .entry NAME(.param .u64 flags, .param .u32 round) {\n"
       ".reg .b32 %r<9>; .reg .b64 %a<9>; .reg .pred %p<6>; .shared .align 8 .b32 told[2];\n"
       "ld.param.u64 %a1, [flags]; ld.param.u32 %r1, [round]; mov.u32 %r2, %ctaid.x; mul.wide.u32 %a2, %r2, 64;\n"
       "add.u64 %a2, %a1, %a2; mov.u32 %r3, %ntid.x; sub.u32 %r3, %r3, 1; mov.u32 %r6, %tid.x;\n"
-      "setp.eq.u32 %p1, %r6, 0; setp.eq.u32 %p2, %r6, %r3; @%p1 st.volatile.shared.u32 [told], -1; bar.sync 0;\n"
+      "mov.u64 %a3, told; cvta.shared.u64 %a3, %a3;\n"
+      "setp.lt.u32 %p1, %r6, WAITING; setp.eq.u32 %p2, %r6, %r3; @%p1 st.volatile.shared.u32 [told], -1; bar.sync 0;\n"
       "@%p1 bra WAIT; @!%p2 ret; st.volatile.shared.u32 [told], %r1; ret;\n"
       "WAIT: " +
-      with(read, "ADDRESS", "told") + " setp.ne.u32 %p3, %r4, %r1; @%p3 bra WAIT; st.global.u32 [%a2], %r4; ret; }\n";
-  return with(text, "NAME", name);
+      with(form.read, "ADDRESS", "told") +
+      " setp.ne.u32 %p3, %r4, %r1; @%p3 bra WAIT; st.global.u32 [%a2], %r4; ret; }\n";
+  return with(with(text, "NAME", form.name), "WAITING", form.amongLanes ? "1" : "32");
 }
 
 // An H100 does not end where lanes of one warp wait for each other with weak loads.
@@ -92,6 +127,11 @@ constexpr Form kInBlock[] = {
     {"fence_shared", "fence.acq_rel.cta; ld.shared.u32 %r4, [ADDRESS];", false},
     {"fence_vector", "membar.cta; ld.shared.v2.u32 {%r4, %r7}, [ADDRESS];", false},
     {"atomic_shared", "atom.shared.or.b32 %r4, [ADDRESS], 0;"},
+    {"warp_meets", "bar.warp.sync -1; ld.shared.u32 %r4, [ADDRESS];", false},
+    {"part_meets", "bar.sync 1, 32; ld.shared.u32 %r4, [ADDRESS];", false},
+    {"sleep", "nanosleep.u32 20; ld.shared.u32 %r4, [ADDRESS];", false},
+    {"weak", "ld.shared.u32 %r4, [ADDRESS];", false},
+    {"generic", "membar.cta; ld.u32 %r4, [%a3];", false},
 };
 
 void meet(CUmodule module, const char* name, unsigned threads, CUdeviceptr flags) {
@@ -134,8 +174,17 @@ int main() {
     meet(module, "one_for_warp", 32, flags);
     CHECK(cuModuleUnload(module));
   }
+  for (const Telling& telling : kTellings) {
+    std::printf("one tells: %s\n", telling.name);
+    std::fflush(stdout);
+    CUmodule module;
+    const std::string ptx = ".version 8.0\n.target sm_90\n.address_size 64\n" + kernel("told", told(telling));
+    CHECK(cuModuleLoadData(&module, ptx.c_str()));
+    meet(module, "told", 64, flags);
+    CHECK(cuModuleUnload(module));
+  }
   std::string ptx = ".version 8.0\n.target sm_70\n.address_size 64\n";
-  for (const Form& form : kInBlock) ptx += within(form.name, form.read);
+  for (const Form& form : kInBlock) ptx += within(form);
   CUmodule module;
   CHECK(cuModuleLoadData(&module, ptx.c_str()));
   for (const Form& form : kInBlock)

@@ -1,6 +1,7 @@
 #include "ptx/facts/polls.h"
 
 #include "ptx/text/op.h"
+#include "ptx/text/opcodes.h"
 
 namespace vg::ptx {
 
@@ -14,11 +15,22 @@ bool readsStrongly(const Instruction& i) {
 bool readsWeakly(const Instruction& i) {
   const bool others =
       i.space != Space::Const && i.space != Space::Local && i.space != Space::Param && i.space != Space::ParamFunction;
-  return i.op == Op::Ld && others && !i.has(Mod::Nc) && !readsStrongly(i);
+  if (i.op == Op::Ldu || i.op == Op::Ldmatrix) return true;
+  return i.op == Op::Ld && others && !readsStrongly(i);
 }
 
-bool readsPastFirstCache(const Instruction& i) { return readsWeakly(i) && i.space != Space::Shared && i.has(Mod::Cg); }
+bool readsPastFirstCache(const Instruction& i) {
+  return readsWeakly(i) && i.space != Space::Shared && i.has(Mod::Cg) && !i.has(Mod::Nc);
+}
 
-bool fencesThreads(const Instruction& i) { return i.op == Op::Membar || (i.op == Op::Fence && !i.has(Mod::Proxy)); }
+bool fencesThreads(const Instruction& i) {
+  return i.op == Op::Membar || i.op == Op::Nanosleep || (i.op == Op::Fence && !i.has(Mod::Proxy));
+}
+
+bool meetsInPart(const Instruction& i) {
+  if (!isBarrier(i.op)) return false;
+  if (i.has(Mod::Warp) || i.has(Mod::Cluster)) return true;
+  return i.count > (i.has(Mod::Red) ? 3u : 1u);  // with a number of threads
+}
 
 }  // namespace vg::ptx

@@ -13,7 +13,10 @@ bool readsStrongly(const Instruction& i);
 bool readsWeakly(const Instruction& i);
 // A weak load that goes past a multiprocessor's own cache (.cg), to where other blocks' stores are seen.
 bool readsPastFirstCache(const Instruction& i);
-// Orders memory between threads; not what only orders proxies.
+// Orders memory between threads, or lets time pass for others; not what only orders proxies.
 bool fencesThreads(const Instruction& i);
+// A meeting of some threads of a block, or of blocks of a cluster, behind which a place that was read is read anew. Not
+// a barrier of the whole block: no warp of it is missing there.
+bool meetsInPart(const Instruction& i);
 
 }  // namespace vg::ptx

@@ -6,6 +6,7 @@
 #include "base/round.h"
 #include "ptx/facts/async_form.h"
 #include "ptx/facts/coverage.h"
+#include "ptx/facts/polls.h"
 #include "ptx/interpreter/operands.h"
 #include "ptx/text/op.h"
 #include "ptx/text/opcodes.h"
@@ -139,9 +140,11 @@ class Preparation {
         return;
       case Op::Nanosleep:
         s.flow = Flow::Yield;
+        s.polls = fencesThreads(i);
         return;
       case Op::Bar:
       case Op::Barrier:
+        s.polls = meetsInPart(i);
         return barrier(i, s);
       default:
         break;

@@ -33,11 +33,7 @@ class PollFinder {
         loop.polls = loop.takesTurns = true;
         continue;
       }
-      const auto any = [&](bool Memory::*what) {
-        return std::ranges::any_of(loop.blocks, [&](BlockId b) { return memory[b].*what; });
-      };
-      loop.fenced = any(&Memory::fences);
-      if (!any(&Memory::reads) && !(loop.fenced && any(&Memory::readsWeakly))) continue;  // nothing to wait for
+      if (!mayWait(l, memory)) continue;
       for (BlockId b : loop.blocks) {
         const Block& block = program_.blocks[b];
         bool leaves = false;
@@ -46,7 +42,7 @@ class PollFinder {
         const Found found = waitOf(block.condition, l);
         if (found.wait == Wait::None) continue;
         loop.polls = true;
-        const bool parts = found.parts || (found.place && found.place->ast->op != Op::Ld && !together(*found.place));
+        const bool parts = found.parts || (found.place && !isLoad(*found.place) && !together(*found.place));
         const bool lanesWait = block.divergent && (found.wait == Wait::Lock || (parts && signalFollows(l)));
         const bool mayLeave = found.kept ? block.divergent && signalFollows(l) : lanesWait && !releasesInside(l);
         loop.takesTurns |= (mayLeave && !onlyOneLaneReaches(program_, loop.header)) ||
@@ -64,6 +60,24 @@ class PollFinder {
            });
   }
 
+  struct Memory {
+    bool reads = false, readsWeakly = false, writes = false, fences = false, meets = false, meetsInPart = false;
+  };
+
+  // Whether there is anything to wait for: what others write, read in a way that shows it. A loop that writes nothing
+  // and is not ended by what it counts has nothing but others to end it, however it reads.
+  bool mayWait(LoopId id, const std::vector<Memory>& memory) const {
+    Loop& loop = program_.loops[id];
+    const auto any = [&](bool Memory::*what) {
+      return std::ranges::any_of(loop.blocks, [&](BlockId b) { return memory[b].*what; });
+    };
+    loop.fenced = any(&Memory::fences);
+    loop.rereads = any(&Memory::meetsInPart) ||
+                   std::ranges::any_of(loop.blocks, [&](BlockId b) { return memory[b].meets && !inEveryRound(b, id); });
+    if (any(&Memory::reads)) return true;
+    return any(&Memory::readsWeakly) && (loop.fenced || loop.rereads || !any(&Memory::writes));
+  }
+
   enum class Wait { None, Poll, Lock };
   struct Found {
     Wait wait = Wait::None;
@@ -72,18 +86,19 @@ class PollFinder {
     const Instruction* place = nullptr;  // the load or atomic that polls memory which stores and atomics signal
   };
 
-  struct Memory {
-    bool reads = false, readsWeakly = false, fences = false;
-  };
-
   std::vector<Memory> memoryOfBlocks() const {
     std::vector<Memory> memory(program_.blocks.size());
     for (BlockId b = 0; b < program_.blocks.size(); ++b)
       for (uint32_t n : program_.blocks[b].instructions) {
-        const ptx::Instruction& i = *program_.instructions[n].ast;
+        const Instruction& at = program_.instructions[n];
+        const ptx::Instruction& i = *at.ast;
         memory[b].reads |= readsSharedState(i) || readsPastFirstCache(i);
         memory[b].readsWeakly |= readsWeakly(i);
+        memory[b].writes |= maySignal(at);
         memory[b].fences |= fencesThreads(i);
+        if (isPause(at) || isHold(i)) continue;
+        memory[b].meets |= isBarrierOfBlock(at);
+        memory[b].meetsInPart |= ptx::meetsInPart(i);
       }
     return memory;
   }
@@ -92,18 +107,22 @@ class PollFinder {
   Found waitOf(ValueId condition, LoopId loop) const {
     Found found;
     std::vector<const Instruction*> reads;  // one walk at a time
-    bool fromStack = false, fromShared = false;
-    forEachSource(condition, loop, true, [&](const Value& v, ValueId) {
+    std::vector<ValueId> carried;
+    bool fromStack = false, fromShared = false, fromMemory = false;
+    forEachSource(condition, loop, true, [&](const Value& v, ValueId id) {
+      if (v.kind == Value::Phi && v.block == program_.loops[loop].header) carried.push_back(id);
       if (v.kind != Value::Result || !program_.inLoop(v.block, loop)) return;
       const Instruction& i = program_.instructions[v.instruction];
-      if (asksOthers(i, loop)) reads.push_back(&i);
+      if (mayPoll(*i.ast, program_.loops[loop])) reads.push_back(&i);
       fromStack |= mayBeOnStack(i, Op::Ld);
       fromShared |= i.ast->op == Op::Ld && i.ast->space == Space::Shared;
+      fromMemory |= readsWeakly(*i.ast);
     });
+    std::erase_if(reads, [&](const Instruction* i) { return !asksOthers(*i, loop); });
     for (const Instruction* read : reads) {
       const Wait wait = waitAt(*read, loop);
       found.wait = std::max(found.wait, wait);
-      if (wait != Wait::None) found.place = read;
+      if (wait != Wait::None && read->ast->op != Op::Ldmatrix) found.place = read;
     }
     if (found.wait == Wait::None && fromStack && !meetInGroups_) {
       found.place = readKept(loop);
@@ -111,8 +130,9 @@ class PollFinder {
       if (found.kept) found.wait = Wait::Poll;
     }
     if (found.wait == Wait::None && fromShared && oneAsksForAll(loop)) found.wait = Wait::Poll;
+    if (found.wait == Wait::None && fromMemory && othersEnd(loop) && !counts(carried, loop)) found.wait = Wait::Poll;
     if (found.wait == Wait::Poll && found.place && found.place->ast->op != Op::Mbarrier &&
-        (found.place->ast->op != Op::Ld || together(*found.place)))
+        (!isLoad(*found.place) || together(*found.place)))
       found.parts = comparesByLane(condition, loop);
     return found;
   }
@@ -138,10 +158,37 @@ class PollFinder {
     return asks && tells && meets;
   }
 
-  // Whether a read leaves memory as it is, or takes what is there only when it is free.
+  // Whether a loop that ends by memory, and by nothing that it counts, ends by what others write: it writes nothing, or
+  // one of its reads asks others. What was read may come to its end by way of any memory.
+  bool othersEnd(LoopId loop) const {
+    bool writes = false;
+    for (BlockId b : program_.loops[loop].blocks)
+      for (uint32_t n : program_.blocks[b].instructions) {
+        const Instruction& i = program_.instructions[n];
+        writes |= maySignal(i);
+        if (i.ast->space != Space::Shared && looks(i) && asksOthers(i, loop)) return true;
+      }
+    return !writes;
+  }
+
+  // Whether one of a loop's values is made of what it was in the round before.
+  bool counts(const std::vector<ValueId>& carried, LoopId loop) const {
+    return std::ranges::any_of(carried, [&](ValueId phi) {
+      bool again = false;
+      const std::vector<BlockId>& from = program_.blocks[program_.loops[loop].header].predecessors;
+      for (size_t n = 0; n < from.size() && !again; ++n)
+        if (program_.inLoop(from[n], loop))
+          forEachSource(program_.values[phi].incoming[n], loop, true,
+                        [&](const Value& v, ValueId id) { again |= id == phi && v.incoming[n] != phi; });
+      return again;
+    });
+  }
+
+  // Whether a read leaves memory as it is, or takes what is there only when it is free: no counter.
   bool looks(const Instruction& i) const {
-    if (i.ast->op == Op::Ld || i.ast->has(Mod::Cas) || i.ast->has(Mod::Exch)) return true;
-    return i.ast->op == Op::Atom && i.sources.size() > 1 && knownBits(program_, i.sources[1]) == 0;
+    if (i.ast->op != Op::Atom) return isLoad(i);
+    const bool counts = i.ast->has(Mod::Add) || i.ast->has(Mod::Inc) || i.ast->has(Mod::Dec);
+    return !counts || (i.sources.size() > 1 && knownBits(program_, i.sources[1]) == 0);
   }
 
   // Code that is not optimized keeps its variables on the lane's stack.
@@ -164,7 +211,7 @@ class PollFinder {
 
   Wait waitAt(const Instruction& i, LoopId loop) const {
     if (i.ast->op == Op::Mbarrier) return Wait::Poll;
-    if (i.ast->op == Op::Ld) return together(i) || pollsOwnColumn(program_, loop, i) ? Wait::Poll : Wait::Lock;
+    if (isLoad(i)) return together(i) || pollsOwnColumn(program_, loop, i) ? Wait::Poll : Wait::Lock;
     if (i.ast->has(Mod::Cas)) {
       // A retry loop compares with what it read last, and some lane succeeds in each round; a lock compares with a
       // constant, a semaphore has rounds that only look. A search goes on to another place.
@@ -175,6 +222,8 @@ class PollFinder {
     // Reading by adding zero and the like polls; a counter that hands out work does not.
     return Wait::Poll;
   }
+
+  static bool isLoad(const Instruction& i) { return i.ast->op == Op::Ld || i.ast->op == Op::Ldu; }
 
   // Whether all lanes read the same place.
   bool together(const Instruction& load) const { return program_.values[load.sources[0]].shape.uniform(); }
@@ -222,13 +271,21 @@ class PollFinder {
       }
   }
 
-  // Whether a value is another one in each round because the loop carries it on.
+  // Whether a value is another one in each round because the loop carries it on, and does not come back to it as to the
+  // places of a ring.
   bool advances(ValueId value, LoopId loop) const {
-    bool on = false;
+    bool on = false, returns = false;
     forEachSource(value, loop, false, [&](const Value& v, ValueId) {
       on |= v.kind == Value::Phi && v.block == program_.loops[loop].header;
+      if (v.kind == Value::Result && program_.inLoop(v.block, loop))
+        returns |= mayReturn(program_.instructions[v.instruction].ast->op);
     });
-    return on;
+    return on && !returns;
+  }
+
+  static bool mayReturn(Op op) {
+    return op == Op::And || op == Op::Rem || op == Op::Xor || op == Op::Selp || op == Op::Min || op == Op::Max ||
+           op == Op::Not || op == Op::Lop3 || op == Op::Bfe;
   }
 
   // Whether a value may be another one in each round.

@@ -81,7 +81,7 @@ bool readsSharedState(const ptx::Instruction& i) {
 
 bool mayPoll(const ptx::Instruction& i, const Loop& loop) {
   if (isHold(i)) return false;
-  return readsStrongly(i) || readsPastFirstCache(i) || (loop.fenced && readsWeakly(i));
+  return readsStrongly(i) || readsPastFirstCache(i) || ((loop.fenced || loop.rereads) && readsWeakly(i));
 }
 
 bool isBarrierOfBlock(const Instruction& i) { return isBlockBarrier(*i.ast) && i.block != kNone; }

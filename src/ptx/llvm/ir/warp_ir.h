@@ -127,6 +127,7 @@ struct Loop {
   std::vector<BlockId> blocks;  // inner loops' included
   uint32_t depth = 0;
   bool fenced = false;      // has a fence: its weak loads see what others write
+  bool rereads = false;     // has a meeting of a part of the block: so do weak loads that come back to their places
   bool polls = false;       // waits for memory: yields on its back edges
   bool takesTurns = false;  // and lanes in it for others of their warp that have left it or went another way
 };
