@@ -52,6 +52,10 @@ constexpr Telling kTellings[] = {
     {"exchange", "atom.shared.exch.b32 %r7, [told], %r4;", "ld.shared.u32 %r4, [told];"},
     {"sum", "red.shared.max.u32 [told], %r4;", "ld.shared.u32 %r4, [told];"},
     {"global", "st.global.u32 [%a8], %r4;", "ld.global.u32 %r4, [%a8];"},
+    {"cluster", "st.shared.u32 [told], %r4;", "ld.shared.u32 %r4, [told];",
+     "barrier.cluster.arrive; barrier.cluster.wait;"},
+    {"barrier object", "st.shared.u32 [told], %r4;", "ld.shared.u32 %r4, [told];",
+     "bar.sync 0; mbarrier.arrive.shared.b64 %a6, [object]; bar.sync 0;"},
 };
 
 std::string with(std::string text, const std::string& name, const std::string& value) {

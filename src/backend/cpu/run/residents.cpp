@@ -3,6 +3,7 @@
 #include <sched.h>
 #include <time.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <utility>
@@ -29,6 +30,8 @@ constexpr uint64_t kPatientRounds = 1 << 17;    // before sleeping instead
 constexpr long kNap = 20'000;                   // ns
 constexpr uint64_t kLongWait = 10'000'000'000;  // ns of nothing but waiting after which the log says who waits
 constexpr size_t kMostNamed = 8;                // blocks that the log names
+constexpr uint64_t kOverdue = 20'000'000;       // ns without an end after which more blocks begin
+constexpr uint64_t kRoundsOverdue = 1024;       // the same where a seed decides the order
 
 const char* wordFor(const KernelFault& fault) {
   if (*fault.what) return fault.what;
@@ -186,6 +189,27 @@ ptx::CancelledCluster cancelCluster(RunningLaunch& launch) {
 
 namespace {
 
+// Blocks may get on for ever and yet wait for some that have not begun: around a cluster's barrier, or one of barrier
+// objects. So others begin when none has ended for a while, the next ones sooner. Blocks that work for long are few.
+class Overdue {
+ public:
+  void ended() { wait_ = kOverdue, since_ = rounds_ = 0; }
+  // Whether others are to begin now, after a round in which none has ended.
+  bool now(bool shuffled) {
+    if (shuffled) return ++rounds_ % kRoundsOverdue == 0;
+    if (++rounds_ % kBusyRounds) return false;
+    const uint64_t now = monotonicNanoseconds();
+    if (!since_) since_ = now;
+    if (now - since_ < wait_) return false;
+    since_ = now;
+    wait_ = std::max(wait_ / 2, kOverdue / 16);
+    return true;
+  }
+
+ private:
+  uint64_t wait_ = kOverdue, since_ = 0, rounds_ = 0;
+};
+
 // What one thread has begun. Blocks come in groups: the blocks of a cluster, or single ones.
 class Residents {
  public:
@@ -202,7 +226,8 @@ class Residents {
     noteProgress();
     launch_.progress.threads.fetch_add(1, std::memory_order_relaxed);
     while (!running_.empty() && !launch_.cancelled()) {
-      const bool gotOn = round() || begin();
+      bool gotOn = round();
+      if (!gotOn || overdue_.now(launch_.shuffle)) gotOn |= begin();
       setWaiting(!gotOn);
       if (gotOn) {
         patience.reset();
@@ -282,7 +307,10 @@ class Residents {
       running_.pop_back();
       ended = true;
     }
-    if (ended) begin();
+    if (ended) {
+      overdue_.ended();
+      begin();
+    }
     const bool gotOn = ended || thread_.progress() != before;
     if (gotOn) noteProgress();
     return gotOn;
@@ -359,6 +387,7 @@ class Residents {
   std::vector<Group> running_;
   std::vector<size_t> free_;  // first block numbers of groups that have ended
   size_t begun_ = 0;          // groups that have ever had a place
+  Overdue overdue_;
   uint64_t waits_ = 0;
   bool waiting_ = false;  // counted in launch_.progress.waiting
   bool said_ = false;
