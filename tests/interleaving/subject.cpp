@@ -218,7 +218,7 @@ void copies(Device& device) {
   CUdeviceptr word;
   CHECK(cuMemAlloc(&word, 4));
   for (uint32_t i = 1; i <= 6; ++i) {
-    source.host[0] = i;
+    source.write(0, i);
     CHECK(cuMemcpyAsync(word, source.device, 4, device.streams[0]));
     CHECK(cuMemcpyDtoHAsync(const_cast<uint32_t*>(list.host + i), word, 4, device.streams[0]));
   }
@@ -276,7 +276,7 @@ void kernelsThatWait(Device& device) {
   CHECK(cuStreamWriteValue32(device.streams[1], words.at(0), 5, 0));
   CHECK(cuStreamWriteValue32(device.streams[2], words.at(2), 7, 0));
   CHECK(cuStreamSynchronize(device.streams[0]));
-  tell("right:wait", words.host[1]);
+  tell("right:wait", words.read(1));
 }
 
 // A kernel waits for the host, which asks the stream meanwhile.
@@ -285,10 +285,10 @@ void kernelThatWaitsForTheHost(Device& device) {
   launch(device.function("await"), 1, 1, device.streams[0], words.at(0), 5u, words.at(1), 6u);
   for (int i = 0; i < 20; ++i)
     if (cuStreamQuery(device.streams[0]) != CUDA_ERROR_NOT_READY) tell("too early", 0);
-  words.host[0] = 5;
+  words.write(0, 5);
   while (cuStreamQuery(device.streams[0]) == CUDA_ERROR_NOT_READY) {
   }
-  tell("right:host", words.host[1]);
+  tell("right:host", words.read(1));
 }
 
 void hostFunctions(Device& device) {
@@ -324,7 +324,7 @@ void hostThatAsksMemoryInTheEnd(Device& device) {
   words.write(0, 5);
   while (words.read(1) != 6) {
   }
-  tell("right:later", words.host[1]);
+  tell("right:later", words.read(1));
 }
 
 void graph(Device& device) {
