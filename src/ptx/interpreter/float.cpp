@@ -45,29 +45,35 @@ uint64_t out32(const Step& s, float value) {
   return s.ftz ? flush(bits) : bits;
 }
 
-// With .ftz what is too small before rounding is zero, even where rounding lifts it to the smallest normal number.
-uint64_t flushedEarly(const Step& s, float rounded, float cut) {
+// With .ftz what is too small after rounding to 24 bits, whatever its exponent, is zero, even where rounding to the
+// step of subnormal numbers lifts it to the smallest normal one. `larger`: the same, 2^32 times as large.
+uint64_t flushedEarly(const Step& s, float rounded, float larger) {
   const uint64_t bits = out32(s, rounded);
-  return std::fabs(cut) < 0x1p-126f ? bits & 0x80000000 : bits;
+  return std::fabs(larger) < 0x1p-94f ? bits & 0x80000000 : bits;
 }
 
-#define VG_F32(name, nearest, directed)                                     \
-  void name(const Step& s, const uint64_t* in, uint64_t* r) {               \
-    const float a = in32(s, in[0]);                                         \
-    [[maybe_unused]] const float b = in32(s, in[1]), c = in32(s, in[2]);    \
-    const auto towards = [&](Rounding rounding) { return directed; };       \
-    if (s.rounding == Rounding::NearestEven)                                \
-      r[0] = out32(s, nearest);                                             \
-    else if (!s.ftz)                                                        \
-      r[0] = out32(s, towards(s.rounding));                                 \
-    else                                                                    \
-      r[0] = flushedEarly(s, towards(s.rounding), towards(Rounding::Zero)); \
+constexpr float kLarger = 0x1p32f;
+
+// `larger`: the operands of what is 2^32 times as large as the result. It overflows only where the result is no small
+// one.
+#define VG_F32(name, larger, nearest, directed)                                                \
+  void name(const Step& s, const uint64_t* in, uint64_t* r) {                                  \
+    const float x = in32(s, in[0]);                                                            \
+    [[maybe_unused]] const float y = in32(s, in[1]), z = in32(s, in[2]);                       \
+    const auto of = [&](float a, [[maybe_unused]] float b = 0, [[maybe_unused]] float c = 0) { \
+      const Rounding rounding = s.rounding;                                                    \
+      return rounding == Rounding::NearestEven ? (nearest) : (directed);                       \
+    };                                                                                         \
+    if (s.rounding == Rounding::NearestEven || !s.ftz)                                         \
+      r[0] = out32(s, of(x, y, z));                                                            \
+    else                                                                                       \
+      r[0] = flushedEarly(s, of(x, y, z), of larger);                                          \
   }
 
-VG_F32(add32, a + b, roundedSum(a, b, rounding))
-VG_F32(sub32, a - b, roundedSum(a, -static_cast<double>(b), rounding))
-VG_F32(mul32, a* b, roundedSingle(static_cast<double>(a) * b, 0, rounding))
-VG_F32(fma32, std::fma(a, b, c), roundedSum(static_cast<double>(a) * b, c, rounding))
+VG_F32(add32, (x * kLarger, y* kLarger), a + b, roundedSum(a, b, rounding))
+VG_F32(sub32, (x * kLarger, y* kLarger), a - b, roundedSum(a, -static_cast<double>(b), rounding))
+VG_F32(mul32, (x * kLarger, y), a* b, roundedSingle(static_cast<double>(a) * b, 0, rounding))
+VG_F32(fma32, (x * kLarger, y, z* kLarger), std::fma(a, b, c), roundedSum(static_cast<double>(a) * b, c, rounding))
 
 float directedQuotient(float a, float b, Rounding rounding) {
   const double q = static_cast<double>(a) / b;
@@ -79,9 +85,9 @@ float directedRoot(float a, Rounding rounding) {
   const double rest = std::isfinite(q) ? std::fma(-q, q, static_cast<double>(a)) : 0;
   return roundedSingle(q, signOf(rest), rounding);
 }
-VG_F32(div32, a / b, directedQuotient(a, b, rounding))
-VG_F32(rcp32, 1.0f / a, directedQuotient(1.0f, a, rounding))
-VG_F32(sqrt32, std::sqrt(a), directedRoot(a, rounding))
+VG_F32(div32, (x * kLarger, y), a / b, directedQuotient(a, b, rounding))
+VG_F32(rcp32, (x / kLarger), 1.0f / a, directedQuotient(1.0f, a, rounding))
+VG_F32(sqrt32, (x), std::sqrt(a), directedRoot(a, rounding))
 
 #define VG_SPECIAL(name, function)                                 \
   void name(const Step& s, const uint64_t* in, uint64_t* r) {      \

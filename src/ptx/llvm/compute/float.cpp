@@ -135,12 +135,20 @@ llvm::Value* Floats::nearReciprocalRoot64(Value* in) {
   return b_.CreateSelect(b_.CreateFCmpUNO(in, in), b_.CreateFAdd(in, in), valid);
 }
 
-// What is too small before rounding is zero, even when rounding would lift it to the smallest normal number.
+// What is too small after rounding to 24 bits, whatever its exponent, is zero, even where rounding to the step of
+// subnormal numbers lifts it to the smallest normal one. So the same is rounded where there are no subnormal numbers.
 llvm::Value* Floats::flushLifted(const Instruction& i, ArrayRef<Value*> s, Value* out) {
   const auto n32 = [&](uint32_t value) { return b_.number(out, b_.getInt32Ty(), value); };
+  const Op op = i.ast->op;
+  llvm::SmallVector<Value*, 3> larger(s.begin(), s.end());
+  for (size_t k = 0; k < larger.size(); ++k) {
+    const bool factor = k == 1 && op != Op::Add && op != Op::Sub;  // or divisor
+    if (larger[k] && !factor)
+      larger[k] = b_.CreateFMul(larger[k], b_.real(larger[k], b_.getFloatTy(), op == Op::Rcp ? 0x1p-32 : 0x1p32));
+  }
   Value* const bits = b_.asInteger(out, 32);
-  Value* const cut = b_.asInteger(pieces_.directedOperation(i, s, 11), 32);
-  Value* const tiny = b_.CreateICmpULT(b_.CreateAnd(cut, n32(0x7fffffff)), n32(0x00800000));
+  Value* const rounded = pieces_.absolute(pieces_.directedOperation(i, larger));
+  Value* const tiny = b_.CreateFCmpOLT(rounded, b_.real(rounded, b_.getFloatTy(), 0x1p-94));
   Value* const lifted = b_.CreateAnd(b_.CreateICmpEQ(b_.CreateAnd(bits, n32(0x7fffffff)), n32(0x00800000)), tiny);
   return b_.asFloat(b_.CreateSelect(lifted, b_.CreateAnd(bits, n32(0x80000000u)), bits), b_.getFloatTy());
 }
