@@ -33,6 +33,8 @@ constexpr Form kForms[] = {
     {"the smaller of it and all", "atom.global.min.u32 %r4, [ADDRESS], 0xffffffff;"},
     {"membar and ldu", "membar.gl; ldu.global.u32 %r4, [ADDRESS];"},
     {"sleep and weak", "nanosleep.u32 20; ld.global.u32 %r4, [ADDRESS];"},
+    {"a copy beside the thread",
+     "cp.async.ca.shared.global [told], [ADDRESS], 4; cp.async.wait_all; ld.shared.u32 %r4, [told];"},
     {"a place that comes back",
      "mul.wide.u32 %a6, %r0, 0; add.u64 %a6, %a6, ADDRESS; xor.b32 %r0, %r0, 1;"
      "ld.global.cg.u32 %r4, [%a6];"},
@@ -167,7 +169,7 @@ int main() {
   for (const Form& form : kForms) {
     std::printf("%s\n", form.name);
     std::fflush(stdout);  // the last one is what hung
-    const std::string ptx = ".version 8.0\n.target sm_70\n.address_size 64\n" + kernel("alone", alone(form)) +
+    const std::string ptx = ".version 8.0\n.target sm_80\n.address_size 64\n" + kernel("alone", alone(form)) +
                             kernel("one_for_all", oneForAll(form)) + kernel("over_all", overAll(form)) +
                             kernel("one_for_warp", with(oneForAll(form), "bar.sync 0;", "bar.warp.sync -1;"));
     CUmodule module;

@@ -23,6 +23,10 @@ bool readsPastFirstCache(const Instruction& i) {
   return readsWeakly(i) && i.space != Space::Shared && i.has(Mod::Cg) && !i.has(Mod::Nc);
 }
 
+bool copiesBeside(const Instruction& i) {
+  return i.op == Op::Cp && !i.has(Mod::CommitGroup) && !i.has(Mod::WaitGroup) && !i.has(Mod::WaitAll);
+}
+
 bool fencesThreads(const Instruction& i) {
   return i.op == Op::Membar || i.op == Op::Nanosleep || (i.op == Op::Fence && !i.has(Mod::Proxy));
 }

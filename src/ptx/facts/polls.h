@@ -13,6 +13,8 @@ bool readsStrongly(const Instruction& i);
 bool readsWeakly(const Instruction& i);
 // A weak load that goes past a multiprocessor's own cache (.cg), to where other blocks' stores are seen.
 bool readsPastFirstCache(const Instruction& i);
+// A copy that runs beside its thread: what it brings may be what a loop ends by, once it is waited for.
+bool copiesBeside(const Instruction& i);
 // Orders memory between threads, or lets time pass for others; not what only orders proxies.
 bool fencesThreads(const Instruction& i);
 // A meeting of some threads of a block, or of blocks of a cluster, behind which a place that was read is read anew. Not

@@ -4,6 +4,7 @@
 
 #include "ptx/abi/cancelled_cluster.h"
 #include "ptx/facts/async_form.h"
+#include "ptx/facts/polls.h"
 #include "ptx/interpreter/interpreter_impl.h"
 #include "ptx/text/op.h"
 
@@ -95,7 +96,7 @@ void selectAsync(const Instruction& i, const Function& f, Step& s) {
   const auto shape = describeAsync(i, f);
   if (!shape || shape->slots.size() > s.vectorSources.size()) return;
   s.async = std::make_shared<const AsyncShape>(*shape);
-  s.polls = shape->form.operation == AsyncOperation::BarrierTest;
+  s.polls = shape->form.operation == AsyncOperation::BarrierTest || copiesBeside(i);
   s.execute = perform;
 }
 

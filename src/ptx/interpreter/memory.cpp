@@ -289,6 +289,7 @@ void isSpace(Warp& w, const Step& s, uint32_t mask) {
 
 // cp.async [shared], [global], size{, source size or predicate}: done at once; what the source lacks is zero.
 void copyAsync(Warp& w, const Step& s, uint32_t mask) {
+  w.polled |= s.polls;
   const bool limited = s.sourceCount - s.i->has(Mod::L2CacheHint) > 3;
   eachLane(mask, [&](uint32_t lane) {
     const uint64_t bytes = w.read(lane, s.sources[2]);
@@ -415,6 +416,7 @@ void selectMemory(const Instruction& i, Step& s) {
       s.execute = isSpace;
       return;
     case Op::Cp:
+      s.polls = copiesBeside(i);
       if (i.has(Mod::CommitGroup) || i.has(Mod::WaitGroup) || i.has(Mod::WaitAll))
         s.execute = tellCopies;
       else

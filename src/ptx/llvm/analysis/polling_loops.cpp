@@ -92,7 +92,7 @@ class PollFinder {
       for (uint32_t n : program_.blocks[b].instructions) {
         const Instruction& at = program_.instructions[n];
         const ptx::Instruction& i = *at.ast;
-        memory[b].reads |= readsSharedState(i) || readsPastFirstCache(i);
+        memory[b].reads |= readsSharedState(i) || readsPastFirstCache(i) || copiesBeside(i);
         memory[b].readsWeakly |= readsWeakly(i);
         memory[b].writes |= maySignal(at);
         memory[b].fences |= fencesThreads(i);
@@ -166,6 +166,7 @@ class PollFinder {
       for (uint32_t n : program_.blocks[b].instructions) {
         const Instruction& i = program_.instructions[n];
         writes |= maySignal(i);
+        if (copiesBeside(*i.ast)) return true;
         if (i.ast->space != Space::Shared && looks(i) && asksOthers(i, loop)) return true;
       }
     return !writes;
