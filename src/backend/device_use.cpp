@@ -42,7 +42,6 @@ OtherUse readUse(pid_t pid, const DeviceUse& use) {
 }  // namespace
 
 DeviceUse& useOf(const Device& device) noexcept {
-  board::settle();
   const MutexLock lock(mutex);
   for (const Known* at = known; at; at = at->next)
     if (at->device == &device) return *at->use;

@@ -26,9 +26,8 @@ struct DeviceUse {
 };
 static_assert(sizeof(DeviceUse) <= board::kEntryBytes && std::atomic<size_t>::is_always_lock_free);
 
-// The entry of a device of this process, from its first call on; never taken away. Who keeps the reference calls
-// board::settle() before it writes there for the first time. Devices beyond those that the board has room for, or for
-// which there is no memory, share one that nobody sees. Thread-safe.
+// The entry of a device of this process, from its first call on; never taken away. Devices beyond those that the board
+// has room for, or for which there is no memory, share one that nobody sees. Thread-safe.
 DeviceUse& useOf(const Device& device) noexcept;
 
 struct OtherUse {

@@ -1,5 +1,5 @@
 // Answers what other processes ask at a socket: the listening socket, and those who have connected but not asked yet.
-// For one thread, which does nothing else; other threads of the process may wake it for a turn().
+// For one thread, which does nothing else.
 #pragma once
 
 #include <poll.h>
@@ -12,8 +12,7 @@ class Service {
  public:
   // `listening`: of listenAt(). Clients of other users are refused, and said in the log.
   explicit Service(int listening, bool rootWillDo = false) : rootWillDo_(rootWillDo) {
-    polled_[kListening] = {listening, POLLIN, 0};
-    polled_[kWaking] = {-1, POLLIN, 0};
+    polled_[0] = {listening, POLLIN, 0};
   }
   Service(const Service&) = delete;
   [[noreturn]] void run();
@@ -24,14 +23,11 @@ class Service {
   virtual bool asked(int client) = 0;
   // Once a round. In how many milliseconds it wants to be called again at the latest; -1 when somebody asks.
   virtual int turn() { return -1; }
-  // An eventfd(): a turn() follows what is written to it. The caller's, open as long as this runs.
-  void wakeBy(int event) { polled_[kWaking].fd = event; }
 
  private:
   static constexpr unsigned kMost = 64;
-  static constexpr unsigned kListening = 0, kWaking = 1, kClients = 2;  // places; clients are from the last on
-  static constexpr int kTick = 50;                                      // ms
-  static constexpr uint64_t kPatience = 500'000'000;                    // ns a client may take to ask
+  static constexpr int kTick = 50;                      // ms
+  static constexpr uint64_t kPatience = 500'000'000;    // ns a client may take to ask
   static constexpr uint64_t kRestPeriod = 100'000'000;  // ns without new clients when there was no descriptor
 
   bool resting() const;
@@ -42,8 +38,8 @@ class Service {
   void dropLate();
 
   const bool rootWillDo_;
-  pollfd polled_[kClients + kMost] = {};
-  uint64_t until_[kClients + kMost] = {};
+  pollfd polled_[kMost + 1] = {};  // [0] listens
+  uint64_t until_[kMost + 1] = {};
   unsigned count_ = 0;
   uint64_t restUntil_ = 0;
 };

@@ -37,7 +37,6 @@ std::unique_ptr<Queue> CpuDevice::createQueue(int priority, const Multiprocessor
 }
 
 Result<std::unique_ptr<Image>> CpuDevice::load(const ImageSource& source, const LoadOptions& options) {
-  board::settle();  // kernels that run are counted there
   return loadImage(*this, source, options);
 }
 

@@ -186,8 +186,6 @@ constinit size_t taken VG_GUARDED_BY(mutex) = 0;
 constinit size_t ownPlace VG_GUARDED_BY(mutex) = 0;
 constinit uint64_t ownNumber VG_GUARDED_BY(mutex) = 0;  // 0: not joined
 constinit std::atomic<bool> settled{false};             // join() has nothing to do
-constinit std::atomic<bool> wanted{false};              // settle() has something to do
-constinit std::atomic<bool (*)()> wakeHelper{nullptr};
 
 // A place that is nobody's, or else of a process that has ended. Whether one lives is asked when there is no other
 // place: it costs 20 us each, and the first context of a process waits for it.
@@ -252,16 +250,6 @@ void takePlace(const std::string& path) VG_REQUIRES(mutex) {
   ownNumber = number;
 }
 
-void joinLocked() noexcept VG_REQUIRES(mutex) {
-  if (!settled.load(std::memory_order_relaxed)) try {
-      const std::string path = filePath();
-      if (!path.empty() && makeEntries()) takePlace(path);
-    } catch (const std::bad_alloc&) {  // then nobody sees the entries
-    }
-  settled.store(true, std::memory_order_release);
-  wanted.store(false);
-}
-
 }  // namespace
 
 std::string filePath() {
@@ -281,28 +269,17 @@ std::byte* takeEntry() {
 void join() noexcept {
   if (settled.load(std::memory_order_acquire)) return;
   const MutexLock guard(mutex);
-  joinLocked();
-}
-
-void joinSoon() noexcept {
-  if (settled.load(std::memory_order_acquire)) return;
-  wanted.store(true);
-  bool (*const wake)() = wakeHelper.load();
-  if (!wake || !wake()) join();
-}
-
-void setHelper(bool (*wake)()) noexcept { wakeHelper.store(wake); }
-
-void settle() noexcept {
-  if (!wanted.load()) [[likely]]
-    return;
-  const MutexLock guard(mutex);
-  if (wanted.load()) joinLocked();  // leave() may have been quicker
+  if (settled.load(std::memory_order_relaxed)) return;
+  try {
+    const std::string path = filePath();
+    if (!path.empty() && makeEntries()) takePlace(path);
+  } catch (const std::bad_alloc&) {  // then nobody sees the entries
+  }
+  settled.store(true, std::memory_order_release);
 }
 
 void leave() noexcept try {
   const MutexLock guard(mutex);
-  wanted.store(false);
   settled.store(false, std::memory_order_relaxed);
   if (!std::exchange(ownNumber, 0)) return;
   hide();

@@ -32,13 +32,6 @@ inline constexpr size_t kEntryBytes = 64, kEntries = 256;
 std::byte* takeEntry();
 // Shows the entries to others; may be called again and again.
 void join() noexcept;
-// The same by a helper, a thread that does it a moment later: the caller does not wait. Without a helper, at once.
-// Until it is done nobody may write to an entry, as the entries are copied: who is about to calls settle() first.
-void joinSoon() noexcept;
-// Does what joinSoon() left to the helper, or waits until that has done it.
-void settle() noexcept;
-// `wake` makes the helper call settle() soon, and is called from any thread; false: it cannot. Null: no helper.
-void setHelper(bool (*wake)()) noexcept;
 // Hides them again, for the end of the process and before it is frozen; then a join() shows them anew. They stay
 // memory.
 void leave() noexcept;

@@ -85,7 +85,7 @@ struct ContextLife {
     if (const int fault = processFault.load(std::memory_order_seq_cst)) failWith(context, fault);
     context.device().backend().contextBegins();
     backend::useOf(context.device().backend()).contexts.fetch_add(1, std::memory_order_relaxed);
-    board::joinSoon();
+    board::join();
   }
 
   // False for one that has failed before.

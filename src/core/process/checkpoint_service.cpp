@@ -1,7 +1,6 @@
-// The thread that other processes ask to stop this one and to let it go on. It also joins the board for the first
-// context, which takes longer than making the context.
+// The thread that other processes ask to stop this one and to let it go on. It begins with what cuInit does not wait
+// for.
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -26,9 +25,6 @@ using ipc::ProcessAnswer;
 using ipc::ProcessQuestion;
 
 constinit std::atomic<int> listener{-1};
-// What wakes the thread: kNotYet, kNever or an eventfd.
-constexpr int kNotYet = -1, kNever = -2;
-constinit std::atomic<int> waker{kNotYet};
 
 // Work that ends makes no sound: it is looked for again and again.
 constexpr int kLook = 1;  // ms
@@ -66,11 +62,7 @@ CUresult checkPairs(const ProcessQuestion& question) {
 
 class CheckpointService final : public ipc::Service {
  public:
-  explicit CheckpointService(int listening) : Service(listening, true) {
-    const int made = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    wakeBy(made);
-    waker.store(made < 0 ? kNever : made);
-  }
+  explicit CheckpointService(int listening) : Service(listening, true) {}
 
  private:
   struct Locking {
@@ -136,7 +128,6 @@ class CheckpointService final : public ipc::Service {
   }
 
   int turn() override {
-    board::settle();
     if (locking_.client < 0) return -1;
     locking_.quietLooks = workHasEnded() ? locking_.quietLooks + 1 : 0;
     if (locking_.quietLooks >= kQuietLooks) return endLock(checkNoFault());
@@ -179,15 +170,17 @@ class CheckpointService final : public ipc::Service {
   Locking locking_{-1, 0, 0};
 };
 
-// The first turn() comes after `waker` is set: whoever finds kNotYet has said before what it wants.
-bool wake() {
-  const int event = waker.load();
-  if (event == kNever) return false;
-  constexpr uint64_t kOne = 1;
-  return event == kNotYet || write(event, &kOne, sizeof kOne) == sizeof kOne;
+// The memory of emulated devices is found when somebody asks, in files that the program may have made unreadable by
+// then: it may have changed its root, or have no descriptor left.
+void findMemory() noexcept {
+  for (int i = 0; i < deviceCount(); ++i) try {
+      (void)uint64_t{deviceAt(i).backend().traits().totalMemory};
+    } catch (const std::bad_alloc&) {  // then whoever asks finds it
+    }
 }
 
 void threadMain(void* listening) {
+  findMemory();
   CheckpointService service(static_cast<int>(reinterpret_cast<intptr_t>(listening)));
   service.run();
 }
@@ -198,19 +191,19 @@ void serve() {
   const int made = ipc::listenAsProcess();
   if (made < 0) {
     VG_LOG(Info, "other processes cannot lock or checkpoint this one: no socket, %s", strerror(errno));
+    findMemory();
     return;
   }
   listener.store(made);
-  board::setHelper(wake);
   if (os::startThread("vg-checkpoint", threadMain, reinterpret_cast<void*>(static_cast<intptr_t>(made)))) return;
-  board::setHelper(nullptr);
   listener.store(-1);
   close(made);
+  findMemory();
 }
 
 void leaveInChild() {
-  for (const int inherited : {listener.exchange(-1), waker.exchange(kNever)})
-    if (inherited >= 0) close(inherited);
+  const int inherited = listener.exchange(-1);
+  if (inherited >= 0) close(inherited);
 }
 
 }  // namespace vg::core::checkpoint
