@@ -25,13 +25,14 @@
 namespace vg::backend::cpu {
 namespace {
 
-constexpr uint64_t kBusyRounds = 64;            // of running what can run before giving the processor away
-constexpr uint64_t kPatientRounds = 1 << 17;    // before sleeping instead
-constexpr long kNap = 20'000;                   // ns
-constexpr uint64_t kLongWait = 10'000'000'000;  // ns of nothing but waiting after which the log says who waits
-constexpr size_t kMostNamed = 8;                // blocks that the log names
-constexpr uint64_t kOverdue = 20'000'000;       // ns without an end after which more blocks begin
-constexpr uint64_t kRoundsOverdue = 1024;       // the same where a seed decides the order
+constexpr uint64_t kBusyRounds = 64;             // of running what can run before giving the processor away
+constexpr uint64_t kPatientRounds = 1 << 17;     // before sleeping instead
+constexpr long kNap = 20'000;                    // ns
+constexpr uint64_t kLongWait = 10'000'000'000;   // ns of nothing but waiting after which the log says who waits
+constexpr size_t kMostNamed = 8;                 // blocks that the log names
+constexpr uint64_t kOverdue = 20'000'000;        // ns without an end after which more blocks begin
+constexpr uint64_t kOverdueForEach = 2'500'000;  // ns of these for each group that has begun
+constexpr uint64_t kRoundsOverdue = 1024;        // the same where a seed decides the order
 
 const char* wordFor(const KernelFault& fault) {
   if (*fault.what) return fault.what;
@@ -190,24 +191,24 @@ ptx::CancelledCluster cancelCluster(RunningLaunch& launch) {
 namespace {
 
 // Blocks may get on for ever and yet wait for some that have not begun: around a cluster's barrier, or one of barrier
-// objects. So others begin when none has ended for a while, the next ones sooner. Blocks that work for long are few.
+// objects. So others begin when none has ended for a while. The more have begun the longer is the while, as each of
+// them slows down the others: blocks that only work for long remain few.
 class Overdue {
  public:
-  void ended() { wait_ = kOverdue, since_ = rounds_ = 0; }
-  // Whether others are to begin now, after a round in which none has ended.
-  bool now(bool shuffled) {
+  void ended() { since_ = rounds_ = 0; }
+  // Whether others are to begin beside `begun` ones, after a round in which none has ended.
+  bool now(size_t begun, bool shuffled) {
     if (shuffled) return ++rounds_ % kRoundsOverdue == 0;
     if (++rounds_ % kBusyRounds) return false;
     const uint64_t now = monotonicNanoseconds();
     if (!since_) since_ = now;
-    if (now - since_ < wait_) return false;
+    if (now - since_ < std::max(kOverdue, kOverdueForEach * begun)) return false;
     since_ = now;
-    wait_ = std::max(wait_ / 2, kOverdue / 16);
     return true;
   }
 
  private:
-  uint64_t wait_ = kOverdue, since_ = 0, rounds_ = 0;
+  uint64_t since_ = 0, rounds_ = 0;
 };
 
 // What one thread has begun. Blocks come in groups: the blocks of a cluster, or single ones.
@@ -227,7 +228,7 @@ class Residents {
     launch_.progress.threads.fetch_add(1, std::memory_order_relaxed);
     while (!running_.empty() && !launch_.cancelled()) {
       bool gotOn = round();
-      if (!gotOn || overdue_.now(launch_.shuffle)) gotOn |= begin();
+      if (!gotOn || overdue_.now(running_.size(), launch_.shuffle)) gotOn |= begin();
       setWaiting(!gotOn);
       if (gotOn) {
         patience.reset();

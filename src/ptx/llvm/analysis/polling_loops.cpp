@@ -285,8 +285,8 @@ class PollFinder {
   }
 
   static bool mayReturn(Op op) {
-    return op == Op::And || op == Op::Rem || op == Op::Xor || op == Op::Selp || op == Op::Min || op == Op::Max ||
-           op == Op::Not || op == Op::Lop3 || op == Op::Bfe;
+    return op == Op::And || op == Op::Rem || op == Op::Xor || op == Op::Selp || op == Op::Not || op == Op::Lop3 ||
+           op == Op::Bfe;
   }
 
   // Whether a value may be another one in each round.
