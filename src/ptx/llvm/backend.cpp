@@ -144,8 +144,10 @@ void optimise(llvm::Function& f, Analyses& analyses, bool wideMasks) {
 // What costs little and leaves less to do.
 void tidy(llvm::Function& f, Analyses& analyses) {
   llvm::FunctionPassManager passes;
+  passes.addPass(ChangePass<hideFreezes>());
   passes.addPass(llvm::SimplifyCFGPass());
   passes.addPass(llvm::EarlyCSEPass());
+  passes.addPass(ChangePass<showFreezes>());
   passes.run(f, analyses.functions);
 }
 

@@ -80,6 +80,12 @@ bool storedBeforeAll(const llvm::AllocaInst& slot, const llvm::DominatorTree& do
          });
 }
 
+bool readsFirst(const llvm::AllocaInst& slot, const llvm::BasicBlock& block) {
+  for (const llvm::Instruction& i : block)
+    if (llvm::getLoadStorePointerOperand(&i) == &slot) return llvm::isa<llvm::LoadInst>(i);
+  return false;
+}
+
 // What registers for slots cost: at most a phi in each block where ways meet and the slot's content is read later.
 class PhiCounter {
  public:
@@ -118,12 +124,6 @@ class PhiCounter {
     if (std::exchange(live_[block], round_) == round_) return;
     phis += predecessors_[block].size() > 1;
     work_.push_back(block);
-  }
-
-  static bool readsFirst(const llvm::AllocaInst& slot, const llvm::BasicBlock& block) {
-    for (const llvm::Instruction& i : block)
-      if (llvm::getLoadStorePointerOperand(&i) == &slot) return llvm::isa<llvm::LoadInst>(i);
-    return false;
   }
 
   const llvm::DominatorTree dominators_;
@@ -174,10 +174,14 @@ void dropUndefinedStores(llvm::AllocaInst& slot) {
       if (llvm::isa<llvm::UndefValue>(store->getValueOperand())) store->eraseFromParent();
 }
 
+// Whether nothing else reads what a block leaves in the slot. What it reads first is of an earlier time: a register for
+// that takes phis all the way back, and thousands of such slots in a loop of thousands of blocks would take minutes.
 bool isOfOneBlock(const llvm::AllocaInst& slot) {
   const auto blockOf = [](const llvm::User* user) { return llvm::cast<llvm::Instruction>(user)->getParent(); };
-  return llvm::all_of(slot.users(),
-                      [&](const llvm::User* user) { return blockOf(user) == blockOf(*slot.user_begin()); });
+  if (slot.use_empty()) return true;
+  const llvm::BasicBlock* const only = blockOf(*slot.user_begin());
+  return llvm::all_of(slot.users(), [&](const llvm::User* user) { return blockOf(user) == only; }) &&
+         !readsFirst(slot, *only);
 }
 
 }  // namespace
