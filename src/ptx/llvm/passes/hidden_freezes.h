@@ -1,5 +1,5 @@
-// Freezes out of sight of InstCombine and EarlyCSE: at each that they meet they ask whether the operand can be poison at
-// all, through six levels of operands with a look at what follows each, which took half of their time and more.
+// Freezes out of sight of InstCombine and EarlyCSE: at each that they meet they ask whether the operand can be poison
+// at all, through six levels of operands with a look at what follows each, which took half of their time and more.
 #pragma once
 
 #include <llvm/IR/Function.h>
