@@ -251,6 +251,30 @@ static void manyLaunches(int* data) {
   if (data[0] != 1500 * 32) std::exit(4);
 }
 
+// Threads store what memory has while another one launches and waits: pages are closed, and known, under their hands.
+static void byManyThreads() {
+  constexpr int kWords = 1 << 16;
+  int* const words = managed(kWords);
+  fill<<<kWords / kThreads, kThreads>>>(words, 1);
+  CHECK(cudaDeviceSynchronize());
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> threads;
+  for (unsigned seed = 0; seed < 3; ++seed)
+    threads.emplace_back([&stop, words, state = seed]() mutable {
+      while (!stop) {
+        state = state * 1664525 + 1013904223;
+        const int word = static_cast<int>((state >> 8) % kWords);
+        static_cast<volatile int*>(words)[word] = 1 + word;
+      }
+    });
+  for (int round = 0; round < 100; ++round) {
+    fill<<<kWords / kThreads, kThreads>>>(words, 1);
+    if (round % 3 == 0) CHECK(cudaDeviceSynchronize());
+  }
+  stop = true;
+  for (std::thread& thread : threads) thread.join();
+}
+
 // The first half of each page is known to the host, the second one is not.
 static char* halfKnown(size_t pages) {
   int* const words = managed(pages * 1024);
@@ -436,6 +460,7 @@ static void fine(const std::string& name) {
     fill<<<kBlocks, kThreads, 0, s>>>(data, 1);
     data[4] = 5;
   }
+  if (is("fineSameValueByThreads")) byManyThreads();
   if (is("fineAttached")) {
     CHECK(cudaStreamAttachMemAsync(s, data, 0, cudaMemAttachSingle));
     CHECK(cudaStreamAttachMemAsync(t, out, 0, cudaMemAttachSingle));

@@ -147,7 +147,7 @@ class Pages {
       const bool busy = isBusy(state);
       state.listed = busy && !state.open;
       if (state.listed) left.push_back(page);
-      if (busy || state.open || state.closed || !addsRun(page)) continue;
+      if (busy || state.by.empty() || state.open || state.closed || !addsRun(page)) continue;
       state.closed = true;
       if (!state.steppers) closing.add(page, protectionOf(state));
     }
@@ -258,11 +258,17 @@ class Pages {
       return found->second;
     });
   }
+  // An entry stays while threads step over its page: work that comes meanwhile must not close it before them.
   States::iterator forget(States::iterator at, Protect& opened) VG_REQUIRES(mutex_) {
-    if (at->second.closed) opened.add(at->first, kOpen);
-    setOpen(at->first, at->second);
+    PageState& state = at->second;
+    if (state.closed) opened.add(at->first, kOpen);
+    setOpen(at->first, state);
     if (std::atomic<uint64_t>* const last = lastOf(at->first)) last->store(0, std::memory_order_relaxed);
-    return states_.erase(at);
+    if (!state.steppers) return states_.erase(at);
+    state.by.clear();
+    state.open = false;
+    state.faults = 0;
+    return std::next(at);
   }
   // The host has waited since the page was closed. The entry stays until hostLearned(), as memory may not be freed
   // here.

@@ -66,12 +66,12 @@ void judge(uint64_t address, const ucontext_t& at) {
   if (!global_races::hostConflicts(address, inPage, writes, conflict)) return;
   if (!writes) return global_races::tellOfHost(conflict, Caller::at(instruction));
   if (step.pending) return;
-  step.pending = true;
   step.conflict = conflict;
   step.address = address;
   step.caller = Caller::at(instruction);
   step.bytes = std::min<uint32_t>(inPage, sizeof step.before);
   std::memcpy(step.before, reinterpret_cast<const void*>(address), step.bytes);
+  step.pending = true;
 }
 
 bool isGenuine(uint64_t address) {
@@ -127,11 +127,11 @@ bool faulted(const void* pointer, void* context) {
   if (answer == host_pages::Fault::WasOpen) return !isGenuine(address) && blocked.returns();
   again = {};
   if (answer == host_pages::Fault::Opened) return blocked.returns();
+  judge(address, at);
   if (!step.count) step.signals = at.uc_sigmask;
   blockSignals(at.uc_sigmask);
   step.pages[step.count++] = address;
   at.uc_mcontext.gregs[REG_EFL] |= kTrapFlag;
-  judge(address, at);
   return blocked.returns();
 }
 
@@ -139,11 +139,15 @@ bool stepped(void* context) {
   if (!step.count) return false;
   of(context).uc_mcontext.gregs[REG_EFL] &= ~kTrapFlag;
   of(context).uc_sigmask = step.signals;
-  const bool changed =
-      step.pending && std::memcmp(step.before, reinterpret_cast<const void*>(step.address), step.bytes);
-  for (; step.count; --step.count) host_pages::stepped(step.pages[step.count - 1]);
+  // Whatever faults from here on in is a step of its own.
+  const Step done = step;
+  step.count = 0;
   step.pending = false;
-  if (changed) global_races::tellOfHost(step.conflict, step.caller);
+  // Before stepped(): until then its pages are open.
+  const bool changed =
+      done.pending && std::memcmp(done.before, reinterpret_cast<const void*>(done.address), done.bytes);
+  for (unsigned k = 0; k < done.count; ++k) host_pages::stepped(done.pages[k]);
+  if (changed) global_races::tellOfHost(done.conflict, done.caller);
   return true;
 }
 
