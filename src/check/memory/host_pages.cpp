@@ -151,7 +151,7 @@ class Pages {
       state.closed = true;
       if (!state.steppers) closing.add(page, protectionOf(state));
     }
-    listed_ = std::move(left);
+    listed_.assign(left.begin(), left.end());  // which keeps the room that fault() counts on
     for (const uint64_t page : closing.apply()) setOpen(page, states_[page]);
   }
 
