@@ -201,25 +201,27 @@ void TimelineFile::take(const Record& record) {
 }
 
 // ,"pid":1,"tid":2,"ts": of an event whose track is often that of the one before.
+// Texts that are kept are made whole before they are known by what they are of: there may be no memory for a part.
 void TimelineFile::writeTrack(uint64_t process, uint64_t track) {
   if (process != lastProcess_ || track != lastTrack_ || lastTrackText_.empty()) {
+    std::string text = ",\"pid\":";
+    appendNumber(text, process);
+    text += ",\"tid\":";
+    appendNumber(text, track);
+    text += ",\"ts\":";
+    lastTrackText_ = std::move(text);
     lastProcess_ = process;
     lastTrack_ = track;
-    lastTrackText_ = ",\"pid\":";
-    appendNumber(lastTrackText_, process);
-    lastTrackText_ += ",\"tid\":";
-    appendNumber(lastTrackText_, track);
-    lastTrackText_ += ",\"ts\":";
   }
   text_ += lastTrackText_;
 }
 
 const TimelineFile::CallTexts& TimelineFile::textsOf(DescribeCall describe) {
   if (describe == lastCall_) return *lastCallTexts_;
-  const auto [found, isNew] = calls_.try_emplace(describe);
-  CallTexts& texts = found->second;
-  if (isNew) {
+  auto found = calls_.find(describe);
+  if (found == calls_.end()) {
     const CallDescription what = describe();
+    CallTexts texts;
     texts.write = what.write;
     texts.begin = std::string(",\n{\"ph\":\"X\",\"cat\":\"api\",\"name\":\"") + what.symbol + "\",\"pid\":";
     appendNumber(texts.begin, process_);
@@ -231,10 +233,11 @@ const TimelineFile::CallTexts& TimelineFile::textsOf(DescribeCall describe) {
       texts.arguments.push_back(",\"" + std::string(names.substr(0, comma)) + "\":");
       names.remove_prefix(std::min(comma + 2, names.size()));
     }
+    found = calls_.emplace(describe, std::move(texts)).first;
   }
   lastCall_ = describe;
-  lastCallTexts_ = &texts;
-  return texts;
+  lastCallTexts_ = &found->second;
+  return found->second;
 }
 
 void TimelineFile::write(const Call& call) {

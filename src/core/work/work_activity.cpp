@@ -313,13 +313,14 @@ bool Stamped::timesItself(const backend::Device& device) const {
 }
 
 void Stamped::time(const activity::Origin& origin) {
-  single_ = spareLaunches.take();
-  single_->record = recordOf(origin);
-  single_->begin = single_->end = 0;
-  single_->ended = tellTimed;
+  const auto giveBack = [](TimedLaunch* timed) { spareLaunches.put(timed); };
+  std::unique_ptr<TimedLaunch, decltype(giveBack)> timed(spareLaunches.take(), giveBack);
+  timed->record = recordOf(origin);
+  timed->begin = timed->end = 0;
+  timed->ended = tellTimed;
   auto launch = std::get<backend::LaunchCommand>(*commands_);
-  describe(single_->record.work, *launch.record);
-  launch.timed = single_;
+  describe(timed->record.work, *launch.record);
+  launch.timed = single_ = timed.release();
   stamped_ = few_.data();
   push(launch);
 }
