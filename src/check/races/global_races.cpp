@@ -148,6 +148,7 @@ void GlobalRaces::begin(const ptx::BlockState& block, const ptx::Module& module,
   }
   identify(id, work_->horizon, clocks_->floor(), work_->anywhere ? 0 : work_->first);
   knowledge_.reset(id, work_->horizon);
+  readCount_ = 0;
 }
 
 bool GlobalRaces::touch(const ptx::Access& access, uint64_t address, uint32_t thread, Conflict& conflict) {
@@ -165,8 +166,28 @@ void GlobalRaces::acquire(uint64_t word, uint32_t thread) {
   if (follows()) knowledge_.acquire(word, thread, *clocks_);
 }
 
+void GlobalRaces::readAgain() const {
+  for (uint32_t i = 0; i < readCount_; ++i)
+    knowledge_.acquire(reads_[i].word, reads_[i].thread, reads_[i].clock, *clocks_);
+}
+
+void GlobalRaces::remember(uint64_t word, uint32_t thread) {
+  const Read read{word, thread, clocks_->now(thread)};
+  for (uint32_t i = 0; i < readCount_; ++i)
+    if (reads_[i].word == word && reads_[i].thread == thread) {
+      reads_[i] = read;
+      return;
+    }
+  if (readCount_ < reads_.size()) reads_[readCount_++] = read;
+}
+
 void GlobalRaces::pass(const ptx::Access& access, uint32_t thread) {
   if (!follows()) return;
+  if (readsAt_ != access.instruction) {
+    readAgain();
+    readCount_ = 0;
+    readsAt_ = access.instruction;
+  }
   const bool reads = access.kind != Kind::Store, writes = access.kind != Kind::Load;
   const bool ofHost = allocations::reachesHost(access.address);
   Where where = 0;
@@ -174,6 +195,7 @@ void GlobalRaces::pass(const ptx::Access& access, uint32_t thread) {
     const Who writer = global_memory::writerOf(access.address, &where);
     if (ofHost || (writer.anybody() && (where & global_memory::kCopy))) knowledge_.loseOrder();
     knowledge_.acquire(access.address, thread, *clocks_);
+    remember(access.address, thread);
   }
   if (writes && ofHost) order::hostKnows(work_->first);
   if (writes) knowledge_.release(access.address, thread, *clocks_);
@@ -182,6 +204,8 @@ void GlobalRaces::pass(const ptx::Access& access, uint32_t thread) {
 bool GlobalRaces::ordered(Who earlier, uint32_t thread) const {
   if (earlier.id() == id()) return clocks_->orderedSinceBegin(earlier.thread(), earlier.clock(), thread);
   if (knowledge_.orders(earlier.id(), earlier.thread(), earlier.clock(), thread, *clocks_)) return true;
+  readAgain();
+  if (readCount_ && knowledge_.orders(earlier.id(), earlier.thread(), earlier.clock(), thread, *clocks_)) return true;
   return orderedWhole(earlier.id());
 }
 

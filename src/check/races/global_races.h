@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -53,10 +54,22 @@ class GlobalRaces final : public global_memory::Party {
   }
   bool follows() const { return work_ && clocks_->floor() < global_memory::Who::kLastClock; }
 
+  // A read of a word that carries order is told before it happens: what others left there in between is taken now.
+  void readAgain() const;
+  void remember(uint64_t word, uint32_t thread);
+
+  struct Read {
+    uint64_t word;
+    uint32_t thread, clock;
+  };
+
   const Clocks* clocks_;
   uint64_t grid_ = 0;
   order::WorkPointer work_;  // of the grid
-  Knowledge knowledge_;
+  mutable Knowledge knowledge_;
+  std::array<Read, 64> reads_ = {};  // of `readsAt_`: all others have happened
+  uint32_t readCount_ = 0;
+  const ptx::Instruction* readsAt_ = nullptr;
   mutable order::WorkPointer other_;  // that was asked for last
 };
 

@@ -72,7 +72,7 @@ void Knowledge::release(uint64_t address, uint32_t thread, const Clocks& clocks)
   word.blocks.clear();
 }
 
-void Knowledge::acquire(uint64_t address, uint32_t thread, const Clocks& clocks) {
+void Knowledge::acquire(uint64_t address, uint32_t thread, uint32_t clock, const Clocks& clocks) {
   if (knowsAll_) return;
   Shard& shard = shardOf(address);
   const MutexLock lock(shard.mutex);
@@ -81,18 +81,18 @@ void Knowledge::acquire(uint64_t address, uint32_t thread, const Clocks& clocks)
   if (found == shard.words.end()) return;
   knowsAll_ |= found->second.everything;
   for (const auto& [id, known] : found->second.blocks)
-    if (id != id_ && id > horizon_) take(id, known, thread, clocks);
+    if (id != id_ && id > horizon_) take(id, known, thread, clock, clocks);
   knowsAll_ |= taken_.size() > kMostBlocks;
 }
 
-void Knowledge::take(uint64_t id, const KnownPointer& known, uint32_t thread, const Clocks& clocks) {
+void Knowledge::take(uint64_t id, const KnownPointer& known, uint32_t thread, uint32_t clock, const Clocks& clocks) {
   std::vector<Taken>& pieces = taken_[id];
   for (const Taken& piece : pieces)
     if ((piece.known == known || piece.known->covers(*known)) && clocks.ordered(piece.thread, piece.clock, thread))
       return;
   std::erase_if(pieces, [&](const Taken& piece) { return piece.thread == thread && known->covers(*piece.known); });
   if (pieces.size() < kMostTaken) {
-    pieces.push_back({thread, clocks.now(thread), known});
+    pieces.push_back({thread, clock, known});
     return;
   }
   Taken& last = pieces.back();  // known a little too early, and to too many

@@ -21,7 +21,11 @@ class Knowledge {
   void reset(uint64_t id, uint64_t horizon);
   // A thread writes, or reads, a word that carries order.
   void release(uint64_t word, uint32_t thread, const Clocks& clocks);
-  void acquire(uint64_t word, uint32_t thread, const Clocks& clocks);
+  void acquire(uint64_t word, uint32_t thread, const Clocks& clocks) {
+    acquire(word, thread, clocks.now(thread), clocks);
+  }
+  // The same of a read at an earlier clock of the thread.
+  void acquire(uint64_t word, uint32_t thread, uint32_t clock, const Clocks& clocks);
   // Whether what a thread of another block did at its clock is ordered before what `thread` does now.
   bool orders(uint64_t id, uint32_t other, uint32_t clock, uint32_t thread, const Clocks& clocks) const;
   // Nobody can say what this block knows.
@@ -36,7 +40,7 @@ class Knowledge {
     uint32_t thread, clock;  // who took it, and when
     KnownPointer known;
   };
-  void take(uint64_t id, const KnownPointer& known, uint32_t thread, const Clocks& clocks);
+  void take(uint64_t id, const KnownPointer& known, uint32_t thread, uint32_t clock, const Clocks& clocks);
 
   uint64_t id_ = 0, horizon_ = 0;
   bool knowsAll_ = false;
