@@ -166,6 +166,23 @@ __global__ void fineFlag(int* data, int* out) {
   out[blockIdx.x * blockDim.x + threadIdx.x] = data[threadIdx.x];
 }
 
+// The same, but all threads wait for the flag, of more warps than checked mode remembers reads of at a time.
+__global__ void fineFlagOfAll(int* data, int* out) {
+  if (blockIdx.x == 0) {
+    data[threadIdx.x] = int(threadIdx.x);
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      __threadfence();
+      volatileFlag = 1;
+    }
+    return;
+  }
+  while (!volatileFlag) {
+  }
+  __threadfence();
+  out[blockIdx.x * blockDim.x + threadIdx.x] = data[threadIdx.x];
+}
+
 // A chain: what block 0 wrote reaches the last one through all others.
 __global__ void fineChain(int* data, int* flags) {
   if (threadIdx.x) return;
@@ -567,8 +584,9 @@ static void run(const char* name) {
 
   if (is("fineLastBlock")) fineLastBlock<<<kBlocks, kThreads>>>(data, out);
   if (is("fineFlag")) fineFlag<<<4, kThreads>>>(data, out);
+  if (is("fineFlagOfAll")) fineFlagOfAll<<<4, kCount / 4>>>(data, out);
   if (is("fineChain")) fineChain<<<kBlocks, 32>>>(data, out);
-  if (is("fineLock")) fineLock<<<kBlocks, 32>>>(out);
+  for (int k = 0; is("fineLock") && k < 20; ++k) fineLock<<<kBlocks, 32>>>(out);
   if (is("fineAcquireRelease")) fineAcquireRelease<<<2, 32>>>(data, out);
   if (is("fineShuffledFlag")) fineShuffledFlag<<<2, 32>>>(data, out);
   if (is("fineGridSync")) launchTogether(fineGridSync, data, out);

@@ -178,6 +178,13 @@ void GlobalRaces::remember(uint64_t word, uint32_t thread) {
       reads_[i] = read;
       return;
     }
+  if (readCount_ == reads_.size()) {  // those of other warps have happened
+    readAgain();
+    const auto end = std::partition(reads_.begin(), reads_.end(), [&](const Read& known) {
+      return known.thread / ptx::kWarpSize == thread / ptx::kWarpSize;
+    });
+    readCount_ = static_cast<uint32_t>(end - reads_.begin());
+  }
   if (readCount_ < reads_.size()) reads_[readCount_++] = read;
 }
 

@@ -63,7 +63,7 @@ void Knowledge::release(uint64_t address, uint32_t thread, const Clocks& clocks)
   mine = joined(mine, own);
   for (const auto& [id, pieces] : taken_)
     for (const Taken& piece : pieces)
-      if (clocks.ordered(piece.thread, piece.clock, thread)) {
+      if (piece.isKnownTo(thread, clocks)) {
         KnownPointer& there = word.blocks[id];
         there = joined(there, piece.known);
       }
@@ -88,15 +88,17 @@ void Knowledge::acquire(uint64_t address, uint32_t thread, uint32_t clock, const
 void Knowledge::take(uint64_t id, const KnownPointer& known, uint32_t thread, uint32_t clock, const Clocks& clocks) {
   std::vector<Taken>& pieces = taken_[id];
   for (const Taken& piece : pieces)
-    if ((piece.known == known || piece.known->covers(*known)) && clocks.ordered(piece.thread, piece.clock, thread))
-      return;
-  std::erase_if(pieces, [&](const Taken& piece) { return piece.thread == thread && known->covers(*piece.known); });
+    if ((piece.known == known || piece.known->covers(*known)) && piece.isKnownTo(thread, clocks)) return;
+  std::erase_if(pieces, [&](const Taken& piece) {
+    return !piece.byAnybody && piece.thread == thread && known->covers(*piece.known);
+  });
   if (pieces.size() < kMostTaken) {
     pieces.push_back({thread, clock, known});
     return;
   }
   Taken& last = pieces.back();  // known a little too early, and to too many
   last.known = joined(last.known, known);
+  last.byAnybody = true;
 }
 
 bool Knowledge::orders(uint64_t id, uint32_t other, uint32_t clock, uint32_t thread, const Clocks& clocks) const {
@@ -104,7 +106,7 @@ bool Knowledge::orders(uint64_t id, uint32_t other, uint32_t clock, uint32_t thr
   const auto found = taken_.find(id);
   if (found == taken_.end()) return false;
   return std::any_of(found->second.begin(), found->second.end(), [&](const Taken& piece) {
-    return piece.known->covers(other, clock) && clocks.ordered(piece.thread, piece.clock, thread);
+    return piece.known->covers(other, clock) && piece.isKnownTo(thread, clocks);
   });
 }
 

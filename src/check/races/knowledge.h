@@ -39,6 +39,10 @@ class Knowledge {
   struct Taken {
     uint32_t thread, clock;  // who took it, and when
     KnownPointer known;
+    bool byAnybody = false;  // too many took it to say who
+    bool isKnownTo(uint32_t other, const Clocks& clocks) const {
+      return byAnybody || clocks.ordered(thread, clock, other);
+    }
   };
   void take(uint64_t id, const KnownPointer& known, uint32_t thread, uint32_t clock, const Clocks& clocks);
 
