@@ -149,8 +149,9 @@ void TimelineFile::sortIndex(const char* what, uint64_t process, uint64_t thread
 uint64_t TimelineFile::deviceProcess(unsigned device) {
   const uint64_t process = (process_ << 8) + 1 + device;
   if (process == lastDevice_) return process;
+  const bool isNew = devices_.insert(process).second;
   lastDevice_ = process;
-  if (!devices_.insert(process).second) return process;
+  if (!isNew) return process;
   sortIndex("process_sort_index", process, kMemoryTrack, 1 + device);
   metadata("thread_name", process, kMemoryTrack, "memory");
   return process;

@@ -185,20 +185,23 @@ void threadMain(void* listening) {
   service.run();
 }
 
-}  // namespace
-
-void serve() {
+bool startService() {
   const int made = ipc::listenAsProcess();
   if (made < 0) {
     VG_LOG(Info, "other processes cannot lock or checkpoint this one: no socket, %s", strerror(errno));
-    findMemory();
-    return;
+    return false;
   }
   listener.store(made);
-  if (os::startThread("vg-checkpoint", threadMain, reinterpret_cast<void*>(static_cast<intptr_t>(made)))) return;
+  if (os::startThread("vg-checkpoint", threadMain, reinterpret_cast<void*>(static_cast<intptr_t>(made)))) return true;
   listener.store(-1);
   close(made);
-  findMemory();
+  return false;
+}
+
+}  // namespace
+
+void serve() {
+  if (!startService()) findMemory();
 }
 
 void leaveInChild() {
