@@ -121,6 +121,13 @@ size_t lastCacheBytes() {
   return size_t{16} << 20;
 }
 
+sigset_t asynchronousSignals() {
+  sigset_t signals;
+  sigfillset(&signals);
+  for (const int caused : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS}) sigdelset(&signals, caused);
+  return signals;
+}
+
 bool startThread(const char* name, void (*main)(void*), void* argument) {
   std::unique_ptr<Start> start(new (std::nothrow) Start{main, argument, {}});
   if (!start) {
@@ -128,9 +135,8 @@ bool startThread(const char* name, void (*main)(void*), void* argument) {
     return false;
   }
   snprintf(start->name, sizeof start->name, "%s", name);
-  sigset_t blocked, before;
-  sigfillset(&blocked);
-  for (int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS}) sigdelset(&blocked, fault);
+  const sigset_t blocked = asynchronousSignals();
+  sigset_t before;
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);

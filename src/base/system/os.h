@@ -1,6 +1,7 @@
 // What the library asks of the operating system about processors and threads.
 #pragma once
 
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 
@@ -18,8 +19,11 @@ inline bool soleCore() { return cores() == 1; }
 // have.
 size_t lastCacheBytes();
 
-// Starts a detached thread with this name (cut to 15 characters) and all signals blocked but those of synchronous
-// faults, so that the application's handlers never run on it. False, said in the log, when the system refuses.
+// Signals that may come at any time: all but those that an instruction causes. Async-signal-safe.
+sigset_t asynchronousSignals();
+
+// Starts a detached thread with this name (cut to 15 characters) and asynchronousSignals() blocked, so that the
+// application's handlers never run on it. False, said in the log, when the system refuses.
 bool startThread(const char* name, void (*main)(void*), void* argument);
 // Whether startThread() made the calling thread. Async-signal-safe.
 bool isOwnThread();

@@ -13,6 +13,7 @@
 #include "base/memory/own_memory.h"
 #include "base/settings.h"
 #include "base/sync/mutex.h"
+#include "base/system/os.h"
 #include "base/undying.h"
 #include "check/races/order.h"
 
@@ -77,10 +78,8 @@ constinit std::atomic<bool> inChild{false};
 class VG_SCOPED_LOCK_CLASS Held {
  public:
   explicit Held(Mutex& mutex) VG_ACQUIRES(mutex) : mutex_(mutex) {
-    sigset_t all;
-    sigfillset(&all);
-    for (const int caused : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP}) sigdelset(&all, caused);
-    pthread_sigmask(SIG_BLOCK, &all, &before_);
+    const sigset_t blocked = os::asynchronousSignals();
+    pthread_sigmask(SIG_BLOCK, &blocked, &before_);
     mutex.lock();
   }
   ~Held() VG_RELEASES() {

@@ -22,7 +22,6 @@ constexpr unsigned kMostPages = 4;  // of one instruction
 // Times that one address faults although its page is open, each soon after the last one.
 constexpr unsigned kMostAgain = 1000;
 constexpr uint64_t kSoon = 10'000'000;  // ns
-constexpr int kSignals = 65;
 // As instructions number them.
 constexpr int kRegisters[] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
                               REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
@@ -39,7 +38,7 @@ struct Step {
   uint64_t address = 0;
   uint32_t bytes = 0;
   std::byte before[64] = {};
-  sigset_t signals = {};  // that were blocked before the first fault
+  uint64_t signals = 0;  // that were blocked before the first fault, as a mask of the kernel
 };
 constinit thread_local Step step [[gnu::tls_model("initial-exec")]];
 
@@ -81,25 +80,23 @@ bool isGenuine(uint64_t address) {
   return ++again.times > kMostAgain;
 }
 
+// The mask of a handler's context is as long as the kernel's: behind it lies something else, unlike in a sigset_t.
+uint64_t kernelMask(const sigset_t& signals) {
+  uint64_t mask;
+  std::memcpy(&mask, &signals, sizeof mask);
+  return mask;
+}
+void setMask(ucontext_t& at, uint64_t mask) { std::memcpy(&at.uc_sigmask, &mask, sizeof mask); }
+
 // No handler of a signal that may come at any time runs between an instruction's fault and its step: what it touches
 // would be taken for the instruction's.
-void blockSignals(sigset_t& mask) {
-  sigset_t all;
-  sigfillset(&all);
-  for (int signal = 1; signal < kSignals; ++signal) {
-    const bool caused =
-        signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL || signal == SIGTRAP;
-    if (!caused && sigismember(&all, signal) == 1) sigaddset(&mask, signal);
-  }
-}
+void blockSignals(ucontext_t& at) { setMask(at, kernelMask(at.uc_sigmask) | kernelMask(os::asynchronousSignals())); }
 
 // The same in a handler. Where the instruction is to run again, its end lets them come, as the context says then.
 class SignalsBlocked {
  public:
   SignalsBlocked() {
-    sigset_t others;
-    sigemptyset(&others);
-    blockSignals(others);
+    const sigset_t others = os::asynchronousSignals();
     pthread_sigmask(SIG_BLOCK, &others, &before_);
   }
   ~SignalsBlocked() {
@@ -128,8 +125,8 @@ bool faulted(const void* pointer, void* context) {
   again = {};
   if (answer == host_pages::Fault::Opened) return blocked.returns();
   judge(address, at);
-  if (!step.count) step.signals = at.uc_sigmask;
-  blockSignals(at.uc_sigmask);
+  if (!step.count) step.signals = kernelMask(at.uc_sigmask);
+  blockSignals(at);
   step.pages[step.count++] = address;
   at.uc_mcontext.gregs[REG_EFL] |= kTrapFlag;
   return blocked.returns();
@@ -138,7 +135,7 @@ bool faulted(const void* pointer, void* context) {
 bool stepped(void* context) {
   if (!step.count) return false;
   of(context).uc_mcontext.gregs[REG_EFL] &= ~kTrapFlag;
-  of(context).uc_sigmask = step.signals;
+  setMask(of(context), step.signals);
   // Whatever faults from here on in is a step of its own.
   const Step done = step;
   step.count = 0;
