@@ -18,7 +18,12 @@
 #include "base/undying.h"
 
 namespace vg::own_memory {
+
+constinit std::atomic<uintptr_t> ever::lowest{UINTPTR_MAX}, ever::highest{0};
+
 namespace {
+
+using ever::highest, ever::lowest;
 
 constexpr size_t kPage = 4096;
 // One range serves for everything; where the system limits addresses, small ones as they are needed.
@@ -33,8 +38,7 @@ struct Known {
 constexpr size_t kMost = 2048;
 constinit Known known[kMost];
 constinit std::atomic<size_t> knownCount{0};
-constinit std::atomic<uintptr_t> lowest{UINTPTR_MAX}, highest{0};  // around all that ever was
-constinit std::atomic<uintptr_t> vastStart{0}, vastEnd{0};         // guards included
+constinit std::atomic<uintptr_t> vastStart{0}, vastEnd{0};  // guards included
 
 struct Space {
   Mutex mutex;                                            // guards what follows, and changes of `known`
@@ -201,18 +205,13 @@ AdoptedStack::~AdoptedStack() {
   if (place_ < kMost) known[place_].bytes.store(0, std::memory_order_release);
 }
 
-Bounds bounds() { return {lowest.load(std::memory_order_acquire), highest.load(std::memory_order_acquire)}; }
-
 Bounds vastBounds() {
   const uintptr_t end = vastEnd.load(std::memory_order_acquire);
   return {vastStart.load(std::memory_order_relaxed), end};
 }
 
-bool overlaps(uintptr_t address, size_t bytes) {
-  const bool wraps = address + bytes < address;  // as kernels' addresses may
-  if (address >= highest.load(std::memory_order_acquire) && !wraps) return false;
-  if (address < lowest.load(std::memory_order_acquire) && lowest.load(std::memory_order_relaxed) - address >= bytes)
-    return false;
+bool overlapsWithin(Bounds bounds, uintptr_t address, size_t bytes) {
+  if (address < bounds.lowest && bounds.lowest - address >= bytes) return false;
   for (size_t i = 0, count = knownCount.load(std::memory_order_acquire); i < count; ++i) {
     const size_t length = known[i].bytes.load(std::memory_order_acquire);
     const uintptr_t start = known[i].start.load(std::memory_order_relaxed);

@@ -5,6 +5,7 @@
 // Pieces are multiples of pages. Thread-safe; overlaps() is lock-free and async-signal-safe.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -34,7 +35,12 @@ class AdoptedStack {
 struct Bounds {
   uintptr_t lowest, highest;  // the latter behind the last
 };
-Bounds bounds();
+namespace ever {  // written by own_memory.cpp only
+extern constinit std::atomic<uintptr_t> lowest, highest;
+}
+inline Bounds bounds() {
+  return {ever::lowest.load(std::memory_order_acquire), ever::highest.load(std::memory_order_acquire)};
+}
 
 // Of the one large range that reserve() and take() give pieces of, with the guards at both ends. Variables and stacks
 // lie elsewhere. Empty where the system limits addresses, so that there is no such range.
@@ -43,7 +49,14 @@ Bounds vastBounds();
 inline constexpr uintptr_t kElsewhere = uintptr_t{1} << 46;
 
 // Whether any of these bytes are the library's own.
-bool overlaps(uintptr_t address, size_t bytes);
+bool overlapsWithin(Bounds bounds, uintptr_t address, size_t bytes);
+inline bool overlaps(uintptr_t address, size_t bytes) {
+  const Bounds all = bounds();
+  // Addresses of kernels may wrap round.
+  if (address >= all.highest && address + bytes >= address) [[likely]]
+    return false;
+  return overlapsWithin(all, address, bytes);
+}
 inline bool overlaps(const void* address, size_t bytes) {
   return overlaps(reinterpret_cast<uintptr_t>(address), bytes);
 }

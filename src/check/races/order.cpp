@@ -322,8 +322,11 @@ void forget(const ptx::Module& module) {
     if (work->module == &module) work->module = nullptr;
 }
 
-Doing::Doing(uint64_t work) : before_(doing) { doing = work; }
-Doing::~Doing() {
+void Doing::begin() {
+  before_ = doing;
+  doing = work_;
+}
+void Doing::end() {
   if (doing != before_) tellEnded(doing);
   doing = before_;
 }

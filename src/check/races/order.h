@@ -102,13 +102,24 @@ void forget(const ptx::Module& module);
 // The work that the calling thread does, outside of kernels.
 class Doing {
  public:
-  explicit Doing(uint64_t work);
-  ~Doing();
+  // Without work (the tool is off) what the thread does already stays.
+  explicit Doing(uint64_t work) : work_(work) {
+    if (work_) [[unlikely]]
+      begin();
+  }
+  ~Doing() {
+    if (work_) [[unlikely]]
+      end();
+  }
   Doing(const Doing&) = delete;
   static uint64_t now();
 
  private:
-  uint64_t before_;
+  void begin();
+  void end();
+
+  uint64_t work_;
+  uint64_t before_ = 0;
 };
 
 }  // namespace vg::check::order
