@@ -212,19 +212,40 @@ TEST(Workers, AGridThatTurnsOutToBeLongGetsTheOtherThreads) {
 
 TEST(IdleSpin, AThreadPollsForAnEighthOfWhatItWorkedAtMost) {
   IdleSpin idle;
-  EXPECT_EQ(idle.allowed(), 0u);
+  EXPECT_EQ(idle.allowed(0), 0u);
   uint64_t polled = 0, worked = 0;
   for (int grid = 0; grid < 1000; ++grid) {
     idle.worked(3'000), worked += 3'000;
-    polled += idle.allowed() / 2;
-    idle.polled(idle.allowed() / 2);
+    polled += idle.allowed(0) / 2;
+    idle.polled(idle.allowed(0) / 2);
   }
   EXPECT_LE(polled, worked / 8);
   EXPECT_GE(polled, worked / 8 - 3'000);
   idle.polled(1'000'000);
-  EXPECT_EQ(idle.allowed(), 0u);
+  EXPECT_EQ(idle.allowed(0), 0u);
   idle.worked(1'000'000'000);
-  EXPECT_LE(idle.allowed(), 1'000'000u) << "a long kernel is no reason to poll for long";
+  EXPECT_LE(idle.allowed(0), 1'000'000u) << "a long kernel is no reason to poll for long";
+}
+
+TEST(IdleSpin, AThreadAwaitsGridsThatFollowEachOtherClosely) {
+  IdleSpin idle;
+  const auto run = [&](uint64_t gap, uint64_t work, int grids) {
+    for (int i = 0; i < grids; ++i) {
+      idle.followed(gap), idle.worked(work);
+      idle.polled(1'000'000);  // nothing is left of what it may poll for its work
+    }
+  };
+  run(4'000, 10'000, 20);
+  EXPECT_GE(idle.allowed(0), 8'000u);
+  EXPECT_LE(idle.allowed(0), 12'000u);
+  EXPECT_EQ(idle.allowed(0) - idle.allowed(3'000), 3'000u) << "the time is counted from the end of its work";
+  EXPECT_EQ(idle.allowed(100'000), 0u);
+  run(4'000, 1'000, 20);
+  EXPECT_EQ(idle.allowed(0), 0u) << "work that is not worth the wait";
+  run(100'000, 1'000'000, 20);
+  EXPECT_EQ(idle.allowed(0), 0u) << "grids that come seldom";
+  run(4'000, 10'000, 2);
+  EXPECT_EQ(idle.allowed(0), 0u) << "two close ones are no habit";
 }
 
 TEST(Workers, ThereIsAtLeastOneUsableCore) {

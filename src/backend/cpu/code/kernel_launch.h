@@ -10,6 +10,7 @@
 #include "backend/command.h"
 #include "backend/cpu/code/cpu_kernel.h"
 #include "backend/cpu/run/launch_place.h"
+#include "base/sync/spin.h"
 #include "ptx/abi/kernel_abi.h"
 
 namespace vg::backend {
@@ -44,17 +45,20 @@ struct RunningLaunch {
   uint64_t texturesRemoved = 0;  // before it was launched (texture_table.h)
   bool fibrePerWarp = false;
   bool cooperative = false;
-  Shuffle* shuffle = nullptr;              // the order of blocks and warps; null where nobody asked for one
-  std::atomic<uint64_t> nextBlock{0};      // tickets of launches whose blocks wait for, or cancel, each other
-  std::atomic<uint64_t> blocksDone{0};     // that have ended, as far as threads have told
+  Shuffle* shuffle = nullptr;  // the order of blocks and warps; null where nobody asked for one
+
+  // What threads write while blocks run, apart from what all of them read again and again.
+  alignas(64) std::atomic<uint64_t> nextBlock{0};  // tickets of launches whose blocks wait for, or cancel, each other
+  std::atomic<uint64_t> blocksDone{0};             // that have ended, as far as threads have told
   std::atomic<uint32_t> waitForCode{0};    // threads that wait until a function which the kernel calls is compiled
   std::atomic<uint64_t> waitedForCode{0};  // nanoseconds that threads have done so, all together
   std::atomic<uint64_t> busy{0};           // nanoseconds that threads spent in blocks, all together
+
+  alignas(64) std::atomic<int> ended{CUDA_SUCCESS};  // the CUresult that ended the launch early
   uint64_t begun = 0;  // when the calling thread began to run the grid alone; 0: each thread asks when it begins
-  std::atomic<int> ended{CUDA_SUCCESS};  // the CUresult that ended the launch early
 
   // Of threads that run blocks which may wait for each other.
-  struct Progress {
+  struct alignas(64) Progress {
     std::atomic<uint32_t> threads{0};  // that have blocks
     std::atomic<uint32_t> waiting{0};  // of those, whose blocks all waited when they were looked at last
     std::atomic<uint64_t> last{0};     // when a block began or ended, or something happened that others wait for
@@ -85,6 +89,37 @@ struct RunningLaunch {
   static constexpr uint32_t kWords = 512;  // workers beyond are not interrupted, only asked at yields
   std::atomic<pthread_t> inside_[kWords]{};
   std::atomic<const char*> stopped_{nullptr};  // why, until that is reported
+};
+
+// Blocks that one thread has ended. The launch is told of them from time to time only: threads that all add to one
+// number after each handful of short blocks would mostly wait for its cache line.
+class EndedBlocks {
+ public:
+  // `now`: ns of the monotonic clock.
+  EndedBlocks(RunningLaunch& launch, uint64_t now) : launch_(launch), told_(now) {}
+  ~EndedBlocks() { tell(); }
+  EndedBlocks(const EndedBlocks&) = delete;
+  void add(uint64_t blocks) {
+    const bool first = !untold_;  // grids of few blocks do not even ask for the time
+    untold_ += blocks;
+    if (first) return;
+    const uint64_t now = monotonicNanoseconds();
+    if (now - told_ < kOften) return;
+    tell();
+    told_ = now;
+  }
+
+ private:
+  static constexpr uint64_t kOften = 1'000'000;
+
+  void tell() {
+    launch_.blocksDone.fetch_add(untold_, std::memory_order_relaxed);
+    untold_ = 0;
+  }
+
+  RunningLaunch& launch_;
+  uint64_t untold_ = 0;
+  uint64_t told_;
 };
 
 }  // namespace vg::backend::cpu

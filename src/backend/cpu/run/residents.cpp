@@ -340,7 +340,7 @@ class Residents {
     if (progress == ResidentBlock::Progress::Faulted) report(launch_, block, thread_.fault());
     if (progress == ResidentBlock::Progress::Stuck) reportStuck(launch_, block);
     if (progress != ResidentBlock::Progress::Done) block.abandon();
-    launch_.blocksDone.fetch_add(1, std::memory_order_relaxed);
+    ended_.add(1);
     group.live &= ~(1u << rank);
     return true;
   }
@@ -389,6 +389,7 @@ class Residents {
   std::vector<size_t> free_;  // first block numbers of groups that have ended
   size_t begun_ = 0;          // groups that have ever had a place
   Overdue overdue_;
+  EndedBlocks ended_{launch_, monotonicNanoseconds()};
   uint64_t waits_ = 0;
   bool waiting_ = false;  // counted in launch_.progress.waiting
   bool said_ = false;

@@ -155,14 +155,17 @@ struct Threads {
 Threads threadsFor(const RunningLaunch& launch, const Workers& workers, uint32_t allowed) {
   if (launch.blocks == 1 || launch.shuffle || allowed <= 1) return {1, 1};
   const uint64_t warps = launch.blocks * launch.abi.warpsPerBlock, certain = launch.code->expected(warps);
-  if (certain && certain <= kShort && !launch.cooperative) return {1, 1};
+  if (certain && certain <= kShort && !launch.cooperative) {
+    const uint32_t few = independent(launch) ? std::min(workers.threadsFor(certain), allowed) : 1;
+    return {few, few};
+  }
   const auto most =
       static_cast<uint32_t>(std::min<uint64_t>({workers.count(), launch.blocks / launch.blocksPerCluster(), allowed}));
   if (!independent(launch)) return {most, most};
   if (const uint64_t likely =
           launch.code->traits.loops ? 0 : launch.code->blockTime(launch.abi.warpsPerBlock) * launch.blocks;
-      likely && likely / Workers::kWorthwhile < most)
-    return {std::max(1u, static_cast<uint32_t>(likely / Workers::kWorthwhile)), most};
+      likely && workers.threadsFor(likely) < most)
+    return {workers.threadsFor(likely), most};
   const uint32_t chosen = launch.code->traits.atomics ? launch.code->crowding().choose(most) : most;
   return {chosen, chosen};
 }

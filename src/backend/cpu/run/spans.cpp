@@ -68,11 +68,12 @@ void runShuffled(RunningLaunch& launch, KernelThread& thread, ResidentBlock& blo
 void runSpans(RunningLaunch& launch, KernelThread& thread, uint32_t worker, Workers::Items& items) {
   const KernelThread::Inside inside(thread, launch, worker);
   const uint64_t begin = launch.begun ? launch.begun : monotonicNanoseconds();
+  EndedBlocks ended(launch, begin);
   if (ResidentBlock* const block = blockFor(launch, thread, worker, 0))
     for (uint64_t first, end; !launch.cancelled() && items.next(&first, &end);) {
       launch.shuffle ? runShuffled(launch, thread, *block, worker, first, end)
                      : runEach(launch, thread, *block, worker, first, end);
-      launch.blocksDone.fetch_add(end - first, std::memory_order_relaxed);
+      ended.add(end - first);
     }
   if (launch.abi.flags & ptx::kStreams) copy::streamFence();
   launch.busy.fetch_add(monotonicNanoseconds() - begin, std::memory_order_relaxed);

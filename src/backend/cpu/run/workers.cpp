@@ -159,19 +159,23 @@ void Workers::threadMain(uint32_t number) {
   threadNumber = number;
   core_use::begin();
   IdleSpin idle;
+  uint64_t idleSince = monotonicNanoseconds();
   for (;;) {
     const uint32_t seen = offered_.load(std::memory_order_seq_cst);
     const uint64_t begin = monotonicNanoseconds();
+    uint64_t end = begin;
     uint32_t worker;
-    while (Grid* grid = join(&worker)) {
-      work(*grid, worker);
-      leave(*grid);
+    if (Grid* grid = join(&worker)) {
+      const uint64_t offered = offeredAt_.load(std::memory_order_relaxed);
+      idle.followed(offered - std::min(offered, idleSince));
+      do {
+        work(*grid, worker);
+        leave(*grid);
+      } while ((grid = join(&worker)));
+      idleSince = end = monotonicNanoseconds();
+      idle.worked(end - begin);
     }
-    const uint64_t end = monotonicNanoseconds();
-    idle.worked(end - begin);
-    const bool found = spinUntil([&] { return offered_.load(std::memory_order_relaxed) != seen; }, idle.allowed());
-    idle.polled(monotonicNanoseconds() - end);
-    if (found) continue;
+    if (poll(seen, idle, end - idleSince)) continue;
     sleeping_.fetch_add(1, std::memory_order_seq_cst);
     core_use::end();
     if (offered_.load(std::memory_order_seq_cst) == seen) futex::wait(offered_, seen);
@@ -180,8 +184,19 @@ void Workers::threadMain(uint32_t number) {
   }
 }
 
+// True when a grid was offered since `seen` was.
+bool Workers::poll(uint32_t seen, IdleSpin& idle, uint64_t since) {
+  const uint64_t begin = monotonicNanoseconds();
+  polling_.fetch_add(1, std::memory_order_seq_cst);
+  const bool found = spinUntil([&] { return offered_.load(std::memory_order_seq_cst) != seen; }, idle.allowed(since));
+  polling_.fetch_sub(1, std::memory_order_seq_cst);
+  idle.polled(monotonicNanoseconds() - begin);
+  return found;
+}
+
 // The grid with the fewest threads that can use one more, so that grids share the threads. Passes the wake-up on: a
-// thread that found work wakes the next one, which costs the launching thread a single system call.
+// thread that found work wakes the next one, which costs the launching thread a single system call. Threads that poll
+// need none.
 Workers::Grid* Workers::join(uint32_t* worker) {
   Grid* best = nullptr;
   bool more = false;
@@ -194,7 +209,7 @@ Workers::Grid* Workers::join(uint32_t* worker) {
     best->inside.fetch_add(1, std::memory_order_relaxed);
     for (Grid* grid = grids_; grid; grid = grid->nextGrid) more |= grid->wantsMore();
   }
-  if (more) wakeOne();
+  if (more && !polling()) wakeOne();
   return best;
 }
 
@@ -228,16 +243,23 @@ void Workers::finish(Grid& grid) {
   finishing_.fetch_sub(1, std::memory_order_relaxed);
 }
 
+// Threads that poll see it: they look once more before they sleep.
+void Workers::announce(uint32_t threads) {
+  offeredAt_.store(monotonicNanoseconds(), std::memory_order_relaxed);
+  offered_.fetch_add(1, std::memory_order_seq_cst);
+  if (polling() < threads) wakeOne();
+}
+
 void Workers::offer(Grid& grid) {
   if (!started_.load(std::memory_order_acquire)) start();
+  const uint32_t threads = grid.limit - 1;
   {
     SpinGuard guard(listLock_);
     grid.nextGrid = grids_;
     grids_ = &grid;
   }
   grid.offered = true;
-  offered_.fetch_add(1, std::memory_order_seq_cst);
-  wakeOne();
+  announce(threads);
 }
 
 // By the calling thread of the grid.
@@ -246,9 +268,7 @@ void Workers::askMore(Grid& grid) {
     SpinGuard guard(listLock_);
     grid.limit = grid.most;
   }
-  if (!grid.offered) return offer(grid);
-  offered_.fetch_add(1, std::memory_order_seq_cst);
-  wakeOne();
+  grid.offered ? announce(grid.most - 1) : offer(grid);
 }
 
 void Workers::withdraw(Grid& grid) {

@@ -1,16 +1,18 @@
 // The fixed compute threads, one a usable core: what runs the blocks of kernels and the parts of large copies.
 //
 // Threads are made at the first need, named "vg-worker-N", with all signals blocked but those of synchronous faults.
-// They poll for a part of the time that they worked (idle_spin.h) before they sleep. Never joined: they end with the
-// process.
+// They poll (idle_spin.h) before they sleep. Never joined: they end with the process.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 
 #include "base/sync/spin_lock.h"
 
 namespace vg::backend::cpu {
+
+class IdleSpin;
 
 class Workers {
  public:
@@ -42,8 +44,11 @@ class Workers {
   void runGrid(uint64_t blocks, uint32_t maxWorkers, Body body, void* state, uint64_t grain = 0,
                uint32_t firstWorkers = 0);
 
-  // ns of work for which it is worth waking a thread up.
-  static constexpr uint64_t kWorthwhile = 30'000;
+  // How many threads should share so many nanoseconds of work: those that sleep are woken for a good deal of it only.
+  uint32_t threadsFor(uint64_t work) const {
+    return static_cast<uint32_t>(std::clamp<uint64_t>(
+        std::max<uint64_t>(work / kWorthwhile, std::min<uint64_t>(work / kWorthwhileAwake, polling() + 1)), 1, count_));
+  }
 
  private:
   struct Share;
@@ -51,23 +56,30 @@ class Workers {
 
   void start();
   void threadMain(uint32_t number);
+  bool poll(uint32_t seen, IdleSpin& idle, uint64_t since);
   Grid* join(uint32_t* worker);
   void leave(Grid& grid);
   void work(Grid& grid, uint32_t worker);
   void finish(Grid& grid);
+  void announce(uint32_t threads);
   void offer(Grid& grid);
   void askMore(Grid& grid);
   void withdraw(Grid& grid);
   void wakeOne();
+  uint32_t polling() const { return polling_.load(std::memory_order_seq_cst); }
 
+  // ns of work for which it is worth waking a thread up, and of a thread that polls.
+  static constexpr uint64_t kWorthwhile = 30'000, kWorthwhileAwake = 8'000;
   // ns after which a grid of which a thread expected kWorthwhile at most has turned out to be long.
   static constexpr uint64_t kSurprise = 3 * kWorthwhile;
 
   const uint32_t count_;
   std::atomic<bool> started_{false};
-  std::atomic<uint32_t> offered_{0};   // grows with each grid: the futex word of idle threads
-  std::atomic<uint32_t> sleeping_{0};  // idle threads that need a wake-up
-  std::atomic<uint32_t> left_{0};      // grows when the last thread leaves a grid: the futex word of finish()
+  std::atomic<uint32_t> offered_{0};    // grows with each grid: the futex word of idle threads
+  std::atomic<uint64_t> offeredAt_{0};  // when that was, ns
+  std::atomic<uint32_t> polling_{0};    // idle threads that see it grow
+  std::atomic<uint32_t> sleeping_{0};   // idle threads that need a wake-up
+  std::atomic<uint32_t> left_{0};       // grows when the last thread leaves a grid: the futex word of finish()
   std::atomic<uint32_t> finishing_{0};
   SpinLock listLock_;  // guards grids_ and who joins which
   Grid* grids_ VG_GUARDED_BY(listLock_) = nullptr;
