@@ -330,6 +330,6 @@ void Doing::end() {
   if (doing != before_) tellEnded(doing);
   doing = before_;
 }
-uint64_t Doing::now() { return doing; }
+uint64_t Doing::current() { return doing; }
 
 }  // namespace vg::check::order

@@ -112,9 +112,10 @@ class Doing {
       end();
   }
   Doing(const Doing&) = delete;
-  static uint64_t now();
+  static uint64_t now() { return on() ? current() : 0; }
 
  private:
+  static uint64_t current();
   void begin();
   void end();
 

@@ -431,13 +431,37 @@ std::vector<PreparedRun> runsOf(std::vector<Step>& steps, const std::vector<Step
   return runs;
 }
 
+bool moves(const Step& step) {
+  return std::holds_alternative<CopyStep>(step) || std::holds_alternative<FillStep>(step);
+}
+
+bool namesMemory(const Step& step) {
+  return moves(step) || std::holds_alternative<CopyBatchStep>(step) || std::holds_alternative<BranchStep>(step);
+}
+
+// Whether the memory that a step names is still there.
+bool stillThere(const Step& step) {
+  if (const auto* copy = std::get_if<CopyStep>(&step)) return copy->destination.there() && copy->source.there();
+  if (const auto* fill = std::get_if<FillStep>(&step)) return fill->destination.there();
+  if (const auto* batch = std::get_if<CopyBatchStep>(&step))
+    return std::all_of(batch->copies.begin(), batch->copies.end(),
+                       [](const CopyStep& copy) { return copy.destination.there() && copy.source.there(); });
+  const auto* branch = std::get_if<BranchStep>(&step);
+  return !branch ||
+         std::all_of(branch->bodies.begin(), branch->bodies.end(), [](auto* body) { return body->intact(); });
+}
+
 }  // namespace
 
 void GraphPlan::cut() {
   cut_.pieces.clear();
+  cut_.naming.clear();
   cut_.runs = runsOf(steps_, order_, context_);
   cut_.bytes = 0;
+  cut_.onlyMoves = true;
   for (size_t i = 0; i < steps_.size(); ++i) {
+    if (namesMemory(steps_[i])) cut_.naming.push_back(static_cast<uint32_t>(i));
+    cut_.onlyMoves &= moves(steps_[i]) || std::holds_alternative<NoStep>(steps_[i]);
     if (const auto* copy = std::get_if<CopyStep>(&steps_[i])) cut_.bytes += copy->shape.bytes();
     if (const auto* fill = std::get_if<FillStep>(&steps_[i])) cut_.bytes += fill->fill.width * fill->fill.height;
     const bool together = !alone(steps_[i], context_.device());
@@ -460,11 +484,7 @@ void GraphPlan::prepare() {
 
 // Only copies and fills, and not many bytes: sure to end soon.
 bool GraphPlan::small() const {
-  if (!when::within(when::kGraph, cut_.bytes, steps_.size()) || cut_.pieces.size() > 1) return false;
-  return std::all_of(steps_.begin(), steps_.end(), [](const Step& step) {
-    return std::holds_alternative<CopyStep>(step) || std::holds_alternative<FillStep>(step) ||
-           std::holds_alternative<NoStep>(step);
-  });
+  return cut_.onlyMoves && cut_.pieces.size() <= 1 && when::within(when::kGraph, cut_.bytes, steps_.size());
 }
 
 // What steps name may be gone since: modules, events. Looked at before anything is recorded or queued.
@@ -521,16 +541,8 @@ bool GraphPlan::operationsReach() const {
 }
 
 bool GraphPlan::intact() const {
-  return std::all_of(steps_.begin(), steps_.end(), [](const Step& step) {
-    if (const auto* copy = std::get_if<CopyStep>(&step)) return copy->destination.there() && copy->source.there();
-    if (const auto* fill = std::get_if<FillStep>(&step)) return fill->destination.there();
-    if (const auto* batch = std::get_if<CopyBatchStep>(&step))
-      return std::all_of(batch->copies.begin(), batch->copies.end(),
-                         [](const CopyStep& copy) { return copy.destination.there() && copy.source.there(); });
-    const auto* branch = std::get_if<BranchStep>(&step);
-    return !branch ||
-           std::all_of(branch->bodies.begin(), branch->bodies.end(), [](auto* body) { return body->intact(); });
-  });
+  if (!cut_.made) return std::all_of(steps_.begin(), steps_.end(), stillThere);
+  return std::all_of(cut_.naming.begin(), cut_.naming.end(), [this](uint32_t i) { return stillThere(steps_[i]); });
 }
 
 bool GraphPlan::tryInPlace(Stream& stream, void (*runAll)(void*)) {
@@ -726,6 +738,7 @@ void GraphPlan::applyNodes() const {
 void GraphPlan::run(size_t first, size_t last) const noexcept {
   try {
     for (size_t i = first; i < last; ++i) {
+      if (std::holds_alternative<NoStep>(steps_[i])) continue;
       const check::order::Doing doing(followed_.workOf(i));
       std::visit([this](const auto& step) { runStep(step, context_); }, steps_[i]);
     }

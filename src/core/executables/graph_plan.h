@@ -226,7 +226,9 @@ class GraphPlan final : public LaunchedGraph, private backend::Executor::Task {
     bool made = false, launchesAlone = false;
     std::vector<Piece> pieces;
     std::vector<PreparedRun> runs;  // of steps that are pieces of their own
+    std::vector<uint32_t> naming;   // steps that name memory which may be freed
     size_t bytes = 0;               // that copies and fills move
+    bool onlyMoves = false;         // copies and fills, nothing else
   };
   Cut cut_;
   bool operates_ = false;  // on words of memory: it has a MemoryStep
