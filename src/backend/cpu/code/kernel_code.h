@@ -79,8 +79,11 @@ class LoadedKernel {
   // Nanoseconds that a grid of so many warps is likely to take on one thread; 0 when that cannot be told: never run, or
   // with loops, whose length depends on data.
   uint64_t expected(uint64_t warps) const;
-  // Tells that a grid of so many warps took so long on one thread.
-  void learn(uint64_t warps, uint64_t nanoseconds) const;
+  // Tells that a grid of so many warps took so long, all its threads together. Several threads cost time themselves, so
+  // what one thread took alone counts more.
+  void learn(uint64_t warps, uint64_t nanoseconds, bool alone) const;
+  // Whether one thread should begin the next grid alone, to find out what it takes: now and then.
+  bool triesAlone() const;
 
   KernelCrowding& crowding() const { return crowding_; }
   KernelStreaming& streaming() const { return streaming_; }
@@ -114,6 +117,7 @@ class LoadedKernel {
  private:
   CodePages pages_;
   mutable std::atomic<uint64_t> picosecondsPerWarp_{0};
+  mutable std::atomic<uint32_t> together_{0};  // grids that several threads were to run
   mutable KernelCrowding crowding_;
   mutable KernelStreaming streaming_;
   Maturity maturity_ = Maturity::Good;

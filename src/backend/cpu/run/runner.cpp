@@ -37,8 +37,9 @@ constexpr size_t kStackForApart = 4 << 20;
 constexpr size_t kLaneLine = 64, kMostStackPerThread = 4 << 20;  // bytes
 // Of compiled functions that call themselves: what a call keeps takes multiples of 64 bytes, on a GPU multiples of 8.
 constexpr size_t kRoomForRecursion = 8;
-constexpr uint64_t kShort = 30'000;    // ns; a grid that is over before another thread has woken up
-constexpr uint64_t kHandful = 50'000;  // ns of work that a thread takes at a time, less towards the end
+constexpr uint64_t kShort = 30'000;            // ns; a grid that is over before another thread has woken up
+constexpr uint64_t kPerhapsShort = 1'000'000;  // ns of work, as several threads saw it
+constexpr uint64_t kHandful = 50'000;          // ns of work that a thread takes at a time, less towards the end
 constexpr uint64_t kMostBlocksAtATime = 1024;
 constexpr uint64_t kHandfulsOfFew = 8;   // at least, where other threads may be asked later
 constexpr uint64_t kShuffleWindow = 32;  // blocks that wait for others and change places, as a GPU has so many at once
@@ -155,17 +156,16 @@ struct Threads {
 Threads threadsFor(const RunningLaunch& launch, const Workers& workers, uint32_t allowed) {
   if (launch.blocks == 1 || launch.shuffle || allowed <= 1) return {1, 1};
   const uint64_t warps = launch.blocks * launch.abi.warpsPerBlock, certain = launch.code->expected(warps);
-  if (certain && certain <= kShort && !launch.cooperative) {
-    const uint32_t few = independent(launch) ? std::min(workers.threadsFor(certain), allowed) : 1;
-    return {few, few};
-  }
+  if (certain && certain <= kShort && !launch.cooperative) return {1, 1};
   const auto most =
       static_cast<uint32_t>(std::min<uint64_t>({workers.count(), launch.blocks / launch.blocksPerCluster(), allowed}));
   if (!independent(launch)) return {most, most};
-  if (const uint64_t likely =
-          launch.code->traits.loops ? 0 : launch.code->blockTime(launch.abi.warpsPerBlock) * launch.blocks;
-      likely && workers.threadsFor(likely) < most)
-    return {workers.threadsFor(likely), most};
+  const uint64_t likely =
+      launch.code->traits.loops ? 0 : launch.code->blockTime(launch.abi.warpsPerBlock) * launch.blocks;
+  const uint32_t wanted = likely ? workers.threadsFor(likely) : most;
+  // Work that many threads share costs more than it would cost one: what seems to be worth all may not be.
+  if (likely && likely <= kPerhapsShort && launch.code->triesAlone()) return {1, most};
+  if (wanted < most) return {wanted, most};
   const uint32_t chosen = launch.code->traits.atomics ? launch.code->crowding().choose(most) : most;
   return {chosen, chosen};
 }
@@ -179,9 +179,9 @@ uint64_t grainFor(const RunningLaunch& launch, const Threads& threads) {
   return std::clamp<uint64_t>(kHandful / block, 1, std::min(most, kMostBlocksAtATime));
 }
 
-void learn(const RunningLaunch& launch, const Threads& threads, const Workers& workers) {
+void learn(const RunningLaunch& launch, const Threads& threads, const Workers& workers, bool alone) {
   const uint64_t warps = launch.blocks * launch.abi.warpsPerBlock, busy = launch.busy.load(std::memory_order_relaxed);
-  launch.code->learn(warps, busy);
+  launch.code->learn(warps, busy, alone);
   const uint64_t most = std::min<uint64_t>(workers.count(), launch.blocks);
   if (const uint64_t results = streamable(launch))
     launch.code->streaming().learn(results, lastCache(), launch.abi.flags & ptx::kStreams, warps, busy);
@@ -237,8 +237,9 @@ CUresult runLaunch(const Device& device, const LaunchRecord& record, FaultSink& 
   if (threads.most == 1) launch.begun = listed.since();  // asking for the time takes as long as some kernels
   const AtWork atWork(device, launch);
   if (independent(launch)) {
-    workers.runGrid(launch.blocks, threads.most, runSpans, &launch, grainFor(launch, threads), threads.first);
-    learn(launch, threads, workers);
+    const uint32_t ran =
+        workers.runGrid(launch.blocks, threads.most, runSpans, &launch, grainFor(launch, threads), threads.first);
+    learn(launch, threads, workers, ran == 1);
   } else {
     workers.runGrid(threads.most, threads.most, runResidents, &launch, 1);
   }

@@ -281,20 +281,22 @@ void Workers::withdraw(Grid& grid) {
   finish(grid);
 }
 
-void Workers::runGrid(uint64_t blocks, uint32_t maxWorkers, Body body, void* state, uint64_t grain,
-                      uint32_t firstWorkers) {
+uint32_t Workers::runGrid(uint64_t blocks, uint32_t maxWorkers, Body body, void* state, uint64_t grain,
+                          uint32_t firstWorkers) {
   const uint32_t limit = static_cast<uint32_t>(std::min<uint64_t>({maxWorkers, count_, blocks}));
   if (limit <= 1) {
-    if (!blocks) return;
+    if (!blocks) return 0;
     Share all(0, blocks);
     Items items(&all, 1, 0, blocks, blocks);
-    return body(state, 0, items);
+    body(state, 0, items);
+    return 1;
   }
   if (!grain) grain = std::clamp<uint64_t>(blocks / (uint64_t{limit} * 32), 1, 64);
   Grid grid(body, state, blocks, grain, firstWorkers ? std::min(firstWorkers, limit) : limit, limit);
   if (grid.limit > 1) offer(grid);
   work(grid, 0);
   if (grid.offered) withdraw(grid);
+  return grid.joined;
 }
 
 }  // namespace vg::backend::cpu

@@ -40,9 +40,9 @@ class Workers {
   // The calling thread always gets the first items that nobody has, so that an item may wait for earlier ones. Several
   // grids may run at once. Any thread may call, a body too. `grain`: items handed out together, fewer towards the end;
   // 0 chooses. `firstWorkers`: how many threads are asked at first, where little work is expected; the others are asked
-  // when the calling thread has worked for kSurprise and items are left. 0: all.
-  void runGrid(uint64_t blocks, uint32_t maxWorkers, Body body, void* state, uint64_t grain = 0,
-               uint32_t firstWorkers = 0);
+  // when the calling thread has worked for kSurprise and items are left. 0: all. Returns how many threads there were.
+  uint32_t runGrid(uint64_t blocks, uint32_t maxWorkers, Body body, void* state, uint64_t grain = 0,
+                   uint32_t firstWorkers = 0);
 
   // How many threads should share so many nanoseconds of work: those that sleep are woken for a good deal of it only.
   uint32_t threadsFor(uint64_t work) const {
