@@ -14,25 +14,26 @@ struct Form {
   const char* name;
   const char* read;        // into %r4, of the flag at ADDRESS
   bool amongLanes = true;  // lanes of one warp may wait so for each other
+  bool onTheWay = false;   // tried with the loops of kWays, too
 };
 
 constexpr Form kForms[] = {
-    {"volatile", "ld.volatile.global.u32 %r4, [ADDRESS];"},
+    {"volatile", "ld.volatile.global.u32 %r4, [ADDRESS];", true, true},
     {"relaxed", "ld.relaxed.gpu.global.u32 %r4, [ADDRESS];"},
     {"acquire", "ld.acquire.gpu.global.u32 %r4, [ADDRESS];"},
     {"cv", "ld.global.cv.u32 %r4, [ADDRESS];"},
-    {"cg", "ld.global.cg.u32 %r4, [ADDRESS];"},
+    {"cg", "ld.global.cg.u32 %r4, [ADDRESS];", true, true},
     {"membar and cg", "membar.gl; ld.global.cg.u32 %r4, [ADDRESS];"},
-    {"membar and weak", "membar.gl; ld.global.u32 %r4, [ADDRESS];"},
+    {"membar and weak", "membar.gl; ld.global.u32 %r4, [ADDRESS];", true, true},
     {"membar and nc", "membar.gl; ld.global.nc.u32 %r4, [ADDRESS];"},
     {"fence and generic", "fence.acq_rel.gpu; ld.u32 %r4, [ADDRESS];"},
     {"fence and a vector", "fence.sc.gpu; ld.global.v2.u32 {%r4, %r7}, [ADDRESS];"},
-    {"nothing added", "atom.global.add.u32 %r4, [ADDRESS], 0;"},
+    {"nothing added", "atom.global.add.u32 %r4, [ADDRESS], 0;", true, true},
     {"nothing exchanged", "atom.global.cas.b32 %r4, [ADDRESS], 0xffffffff, 0;"},
     {"all bits kept", "atom.global.and.b32 %r4, [ADDRESS], 0xffffffff;"},
     {"the smaller of it and all", "atom.global.min.u32 %r4, [ADDRESS], 0xffffffff;"},
     {"membar and ldu", "membar.gl; ldu.global.u32 %r4, [ADDRESS];"},
-    {"sleep and weak", "nanosleep.u32 20; ld.global.u32 %r4, [ADDRESS];"},
+    {"sleep and weak", "nanosleep.u32 20; ld.global.u32 %r4, [ADDRESS];", true, true},
     {"a copy beside the thread",
      "cp.async.ca.shared.global [told], [ADDRESS], 4; cp.async.wait_all; ld.shared.u32 %r4, [told];"},
     {"a place that comes back",
@@ -110,6 +111,89 @@ std::string overAll(const Form& form) {
          "setp.lt.u64 %p5, %a4, %a5; @%p5 bra LABEL_EACH; setp.ne.u32 %p2, %r8, 0; @%p2 bra LABEL;\n";
 }
 
+// Loops that go from place to place, and come back or stay until something has come. READ: reads the flag of block
+// %r5, counted from 1, into %r4; %p2: it has come. %r8 counts rounds, %r0 what came in a row. NEXT: another round while
+// blocks are left that have not come.
+struct Way {
+  const char* name;
+  const char* loop;
+};
+
+constexpr Way kWays[] = {
+    {"step_by_predicate", "L: READ @%p2 add.u32 %r5, %r5, 1; NEXT"},
+    {"step_chosen", "L: READ add.u32 %r6, %r5, 1; selp.b32 %r5, %r6, %r5, %p2; NEXT"},
+    {"step_of_none", "L: READ selp.u32 %r6, 1, 0, %p2; add.u32 %r5, %r5, %r6; NEXT"},
+    {"step_computed",
+     "L: READ sub.u32 %r6, %r1, %r4; min.u32 %r6, %r6, 1; xor.b32 %r6, %r6, 1; add.u32 %r5, %r5, %r6; NEXT"},
+    {"step_behind_a_branch", "L: READ @!%p2 bra STAY; st.global.u32 [%a3 + 4], %r4; add.u32 %r5, %r5, 1;\nSTAY: NEXT"},
+    {"step_in_a_loop_inside",
+     "L: READ @!%p2 bra STAY;\nMORE: add.u32 %r5, %r5, 1; setp.ge.u32 %p3, %r5, %r3; @%p3 bra STAY; READ\n"
+     "@%p2 bra MORE;\nSTAY: NEXT"},
+    {"pointer",
+     "mul.wide.u32 %a4, %r3, 64; add.u64 %a4, %a1, %a4; mul.wide.u32 %a3, %r5, 64; add.u64 %a3, %a1, %a3;\n"
+     "L: FLAG @%p2 add.u64 %a3, %a3, 64; setp.lt.u64 %p3, %a3, %a4; @%p3 bra L;"},
+    {"pointer_by_what_is_read",
+     "mul.wide.u32 %a4, %r3, 64; add.u64 %a4, %a1, %a4; mul.wide.u32 %a3, %r5, 64; add.u64 %a3, %a1, %a3;\n"
+     "L: FLAG selp.u32 %r4, %r4, 0, %p2; mul.wide.u32 %a5, %r4, 64; max.u32 %r6, %r1, 1;\n"
+     "cvt.u64.u32 %a6, %r6; div.u64 %a5, %a5, %a6; add.u64 %a3, %a3, %a5;\n"
+     "setp.ne.u32 %p4, %r1, 0; @!%p4 bra OUT; setp.lt.u64 %p3, %a3, %a4; @%p3 bra L;\nOUT:"},
+    {"two_places_in_turn",
+     "sub.u32 %r6, %r3, 1;\nL: and.b32 %r7, %r8, 1; setp.eq.u32 %p4, %r7, 0; selp.b32 %r5, 1, %r6, %p4; READ\n"
+     "add.u32 %r8, %r8, 1; add.u32 %r0, %r0, 1; selp.b32 %r0, %r0, 0, %p2; setp.lt.u32 %p3, %r0, 2; @%p3 bra L;"},
+    {"there_and_back",
+     "mov.u32 %r6, 1; mov.u32 %r5, 1;\nL: READ add.u32 %r5, %r5, %r6; neg.s32 %r6, %r6;\n"
+     "add.u32 %r0, %r0, 1; selp.b32 %r0, %r0, 0, %p2; setp.lt.u32 %p3, %r0, 2; @%p3 bra L;"},
+    {"ring",
+     "sub.u32 %r7, %r3, 1;\nL: READ add.u32 %r5, %r5, 1; setp.eq.u32 %p4, %r5, %r3; selp.b32 %r5, 1, %r5, %p4;\n"
+     "add.u32 %r0, %r0, 1; selp.b32 %r0, %r0, 0, %p2; setp.lt.u32 %p3, %r0, %r7; @%p3 bra L;"},
+    {"ring_by_subtraction",
+     "sub.u32 %r7, %r3, 1;\nL: READ add.u32 %r5, %r5, 1; setp.eq.u32 %p4, %r5, %r3; @%p4 sub.u32 %r5, %r5, %r7;\n"
+     "add.u32 %r0, %r0, 1; selp.b32 %r0, %r0, 0, %p2; setp.lt.u32 %p3, %r0, %r7; @%p3 bra L;"},
+    {"ring_by_remainder",
+     "sub.u32 %r7, %r3, 1;\nL: rem.u32 %r5, %r8, %r7; add.u32 %r5, %r5, 1; READ add.u32 %r8, %r8, 1;\n"
+     "add.u32 %r0, %r0, 1; selp.b32 %r0, %r0, 0, %p2; setp.lt.u32 %p3, %r0, %r7; @%p3 bra L;"},
+    {"ring_by_bits",
+     "L: and.b32 %r5, %r8, 1; add.u32 %r5, %r5, 1; READ add.u32 %r8, %r8, 1;\n"
+     "add.u32 %r0, %r0, 1; selp.b32 %r0, %r0, 0, %p2; setp.lt.u32 %p3, %r0, 2; @%p3 bra L;"},
+    {"ring_of_a_byte",
+     "L: cvt.u32.u8 %r5, %r8; shr.u32 %r5, %r5, 7; add.u32 %r5, %r5, 1; READ add.u32 %r8, %r8, 128;\n"
+     "add.u32 %r0, %r0, 1; selp.b32 %r0, %r0, 0, %p2; setp.lt.u32 %p3, %r0, 2; @%p3 bra L;"},
+    {"up_to_the_last", "sub.u32 %r7, %r3, 1;\nL: READ add.u32 %r5, %r5, 1; min.u32 %r5, %r5, %r7; @!%p2 bra L;"},
+    {"down_to_the_first", "sub.u32 %r5, %r3, 1;\nL: READ sub.u32 %r5, %r5, 1; max.s32 %r5, %r5, 1; @!%p2 bra L;"},
+    {"so_many_places",
+     "mov.u32 %r5, 1;\nL: READ add.u32 %r8, %r8, 1; setp.lt.u32 %p4, %r8, 2; @%p4 add.u32 %r5, %r5, 1; @!%p2 bra L;"},
+    {"list_that_ends_where_it_began",
+     "mov.u32 %r6, 1; mov.u64 %a3, %a1;\nLINK: add.u64 %a4, %a3, 64; add.u32 %r6, %r6, 1; setp.lt.u32 %p4, %r6, %r3;\n"
+     "@!%p4 add.u64 %a4, %a1, 64; st.global.u64 [%a3 + 8], %a4; mov.u64 %a3, %a4; @%p4 bra LINK;\n"
+     "sub.u32 %r7, %r3, 1;\nL: FLAG ld.global.u64 %a3, [%a3 + 8];\n"
+     "add.u32 %r0, %r0, 1; selp.b32 %r0, %r0, 0, %p2; setp.lt.u32 %p3, %r0, %r7; @%p3 bra L;"},
+    {"one_for_all",
+     "@!%p5 st.shared.u32 [told], %r5; bar.sync 0;\nL: @%p5 bra MEET; READ @!%p2 bra MEET; add.u32 %r5, %r5, 1;\n"
+     "st.shared.u32 [told], %r5;\nMEET: bar.sync 0; ld.shared.u32 %r6, [told]; bar.sync 0;\n"
+     "setp.lt.u32 %p3, %r6, %r3; @%p3 bra L;"},
+    {"one_for_its_warp",
+     "mov.u32 %r6, %laneid; setp.ne.u32 %p5, %r6, 0; mov.u32 %r6, %tid.x; shr.u32 %r6, %r6, 5; shl.b32 %r6, %r6, 2;\n"
+     "mov.u32 %r7, told; add.u32 %r7, %r7, %r6; @!%p5 st.shared.u32 [%r7], %r5; bar.warp.sync -1;\n"
+     "L: @%p5 bra MEET; READ @!%p2 bra MEET; add.u32 %r5, %r5, 1; st.shared.u32 [%r7], %r5;\n"
+     "MEET: bar.warp.sync -1; ld.shared.u32 %r6, [%r7]; bar.warp.sync -1;\nsetp.lt.u32 %p3, %r6, %r3; @%p3 bra L;"},
+};
+
+// Block 0 waits so for all others, each thread from the first block on or from one of its own (`first`, into %r5).
+std::string onTheWay(const Way& way, const char* read, const char* first) {
+  const std::string flag = std::string(read) + " setp.eq.u32 %p2, %r4, %r1;";
+  const std::string text =
+      ".visible .entry NAME(.param .u64 flags, .param .u32 round) {\n"
+      ".reg .b32 %r<9>; .reg .b64 %a<9>; .reg .pred %p<6>; .shared .align 4 .b32 told[2];\n"
+      "ld.param.u64 %a1, [flags]; ld.param.u32 %r1, [round]; mov.u32 %r2, %ctaid.x; mov.u32 %r3, %nctaid.x;\n"
+      "mov.u32 %r6, %tid.x; setp.ne.u32 %p5, %r6, 0; mov.u32 %r0, 0; mov.u32 %r8, 0; FIRST\n"
+      "setp.ne.u32 %p1, %r2, 0; @%p1 bra TELL;\nWAY\nbar.sync 0; membar.gl; st.global.u32 [%a1], %r1; ret;\n"
+      "TELL: mul.wide.u32 %a2, %r2, 64; add.u64 %a2, %a1, %a2; st.global.u32 [%a2], %r1; ret; }\n";
+  std::string made = with(with(with(text, "NAME", way.name), "FIRST", first), "WAY", way.loop);
+  made = with(made, "READ", "mul.wide.u32 %a3, %r5, 64; add.u64 %a3, %a1, %a3; FLAG");
+  made = with(made, "FLAG", with(flag, "ADDRESS", "%a3"));
+  return with(made, "NEXT", "setp.lt.u32 %p3, %r5, %r3; @%p3 bra L;");
+}
+
 // Thread 0, or the first warp, waits in shared memory for the last thread of its block, which comes later.
 std::string within(const Form& form) {
   const std::string text =
@@ -155,6 +239,24 @@ void meet(CUmodule module, const char* name, unsigned threads, CUdeviceptr flags
   for (unsigned block = 0; block < kBlocks; ++block) EXPECT(seen[block * kFlagBytes / 4] == kRounds);
 }
 
+void meetOnTheWay(const Form& form, CUdeviceptr flags) {
+  for (const bool apart : {false, true}) {
+    std::printf("%s on the way%s\n", form.name, apart ? ", each thread on its own" : "");
+    std::fflush(stdout);
+    std::string ptx = ".version 8.0\n.target sm_80\n.address_size 64\n";
+    for (const Way& way : kWays)
+      ptx += onTheWay(way, form.read, apart ? "rem.u32 %r5, %r6, 3; add.u32 %r5, %r5, 1;" : "mov.u32 %r5, 1;");
+    CUmodule module;
+    CHECK(cuModuleLoadData(&module, ptx.c_str()));
+    for (const Way& way : kWays) {
+      std::printf("  %s\n", way.name);
+      std::fflush(stdout);
+      meet(module, way.name, apart ? 64 : 1, flags);
+    }
+    CHECK(cuModuleUnload(module));
+  }
+}
+
 }  // namespace
 
 int main() {
@@ -189,6 +291,8 @@ int main() {
     meet(module, "told", 64, flags);
     CHECK(cuModuleUnload(module));
   }
+  for (const Form& form : kForms)
+    if (form.onTheWay) meetOnTheWay(form, flags);
   std::string ptx = ".version 8.0\n.target sm_70\n.address_size 64\n";
   for (const Form& form : kInBlock) ptx += within(form);
   CUmodule module;

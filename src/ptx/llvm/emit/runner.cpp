@@ -1,6 +1,7 @@
 #include "ptx/llvm/emit/runner.h"
 
 #include <llvm/IR/DebugInfoMetadata.h>
+#include <llvm/IR/MDBuilder.h>
 
 #include <algorithm>
 
@@ -80,11 +81,30 @@ llvm::Value* Runner::runtimeCall(size_t offset, LType* result, llvm::ArrayRef<Va
   return call;
 }
 
-void Runner::emitYield(uint32_t line) {
+void Runner::emitYield(uint32_t line, bool seldom) {
+  if (seldom) return emitSeldomYield(line);
   const llvm::DebugLoc before = b_.getCurrentDebugLocation();
   b_.SetCurrentDebugLocation(b_.lineAt(line));
   runtimeCall(offsetof(RuntimeCalls, yield), b_.getVoidTy(), {block, warp});
   b_.SetCurrentDebugLocation(before);
+}
+
+// Rounds of all such loops are counted together.
+void Runner::emitSeldomYield(uint32_t line) {
+  if (!rounds_) {
+    rounds_ = b_.entryAlloca(b_.getInt32Ty(), "rounds");
+    llvm::IRBuilder<>(launchPoint).CreateStore(b_.getInt32(0), rounds_);
+  }
+  Value* const count = b_.CreateAdd(b_.CreateLoad(b_.getInt32Ty(), rounds_), b_.getInt32(1));
+  b_.CreateStore(count, rounds_);
+  auto* const yields = llvm::BasicBlock::Create(context_, "yields", b_.GetInsertBlock()->getParent());
+  auto* const onward = llvm::BasicBlock::Create(context_, "onward", b_.GetInsertBlock()->getParent());
+  Value* const due = b_.CreateICmpEQ(b_.CreateAnd(count, b_.getInt32(kSeldom - 1)), b_.getInt32(0));
+  b_.CreateCondBr(due, yields, onward, llvm::MDBuilder(context_).createBranchWeights(1, kSeldom - 1));
+  b_.SetInsertPoint(yields);
+  emitYield(line);
+  b_.CreateBr(onward);
+  b_.SetInsertPoint(onward);
 }
 
 llvm::Value* Runner::atLaunch(const std::function<Value*()>& make) {

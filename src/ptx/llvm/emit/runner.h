@@ -15,7 +15,7 @@ class Runner : public EmitterPart {
  public:
   explicit Runner(Emission& emission) : EmitterPart(emission) {}
 
-  void emitYield(uint32_t line);
+  void emitYield(uint32_t line, bool seldom = false);  // seldom: in one of some rounds
   Value* atLaunch(const std::function<Value*()>& make);
   Value* globalAddress(uint32_t variable);  // of a module variable in the kernel's table
   Value* launchField(size_t offset, LType* type);
@@ -41,10 +41,14 @@ class Runner : public EmitterPart {
   llvm::SmallVector<llvm::AllocaInst*, 8> stackTops;  // <W x i32>: bytes that lanes have taken of their stacks
 
  private:
+  static constexpr uint32_t kSeldom = 16;  // rounds, a power of two
+  void emitSeldomYield(uint32_t line);
+
   std::map<std::pair<size_t, LType*>, Value*> launchFields_, blockFields_;
   std::map<std::pair<int64_t, LType*>, Value*> parameters_;
   std::map<uint32_t, Value*> globals_;
-  Value* laneStacks_ = nullptr;  // of kernels with alloca
+  Value* laneStacks_ = nullptr;         // of kernels with alloca
+  llvm::AllocaInst* rounds_ = nullptr;  // i32: of loops that yield seldom
 };
 
 }  // namespace vg::ptx::gen

@@ -102,7 +102,8 @@ void Edges::startComponent(Version v, uint32_t component, BlockId first) {
 void Edges::go(Version v, BlockId from, BlockId to) {
   // Back edges of loops that wait for memory let others run.
   for (LoopId l = program_.blocks[from].loop; l != kNone; l = program_.loops[l].parent)
-    if (program_.loops[l].header == to && program_.loops[l].polls) runner_.emitYield(program_.blocks[from].line);
+    if (program_.loops[l].header == to && program_.loops[l].polls)
+      runner_.emitYield(program_.blocks[from].line, program_.loops[l].seldom);
   if (to == endBlock(program_)) {
     b_.CreateBr(frame_.warpEnd());
     return;

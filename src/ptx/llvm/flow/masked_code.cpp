@@ -150,7 +150,7 @@ void MaskedCode::emitTail(const CopyKey& key, BB* tail) {
     BB* const onward = b_.newBlock("onward");
     b_.CreateCondBr(masks_.anyLane(masks_.loadMask(edges_.maskSlot(key.version, loop.header))), round, onward);
     b_.SetInsertPoint(round);
-    if (loop.polls) runner_.emitYield(program_.blocks[key.block].line);
+    if (loop.polls) runner_.emitYield(program_.blocks[key.block].line, loop.seldom);
     b_.CreateBr(again({key.version, true, loop.header}));
     b_.SetInsertPoint(onward);
   }
@@ -160,6 +160,13 @@ void MaskedCode::emitTail(const CopyKey& key, BB* tail) {
       return;
     }
   emitComponentExit(key.version, id);
+}
+
+// Whether all that lanes wait for in a region is asked for in some rounds only.
+bool MaskedCode::asksSeldom(uint32_t component) const {
+  return llvm::none_of(program_.loops, [&](const Loop& loop) {
+    return loop.polls && !loop.seldom && program_.blocks[loop.header].component == component;
+  });
 }
 
 // Lanes that wait in a region go through it once more, after all others have come as far as they can: to its end, or to
@@ -172,7 +179,7 @@ void MaskedCode::emitTurns(Version v, uint32_t id) {
   BB *const again = b_.newBlock("again"), *const through = b_.newBlock("through");
   b_.CreateCondBr(masks_.anyLane(left), again, through);
   b_.SetInsertPoint(again);
-  runner_.emitYield(program_.blocks[component.blocks.back()].line);
+  runner_.emitYield(program_.blocks[component.blocks.back()].line, asksSeldom(id));
   b_.CreateBr(edges_.copy({v, true, component.blocks.front()}));
   b_.SetInsertPoint(through);
 }

@@ -31,6 +31,7 @@ class MaskedCode : public EmitterPart {
   void takeMask(const CopyKey& key);
   bool gathers(BlockId block) const;
   Mask waiting(Version v, uint32_t component);
+  bool asksSeldom(uint32_t component) const;
   void emitTurns(Version v, uint32_t component);
   BB* occupied(const CopyKey& key);
   BB* again(const CopyKey& header);

@@ -129,6 +129,7 @@ struct Loop {
   bool fenced = false;      // has a fence: its weak loads see what others write
   bool rereads = false;     // has a meeting of a part of the block: so do weak loads that come back to their places
   bool polls = false;       // waits for memory: yields on its back edges
+  bool seldom = false;      // not in each round: it is as likely a search that others do not end
   bool takesTurns = false;  // and lanes in it for others of their warp that have left it or went another way
 };
 

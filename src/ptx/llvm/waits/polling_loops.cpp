@@ -1,16 +1,19 @@
 // Loops that wait for memory which others write: they yield on their back edges. Where the others may be lanes of the
 // same warp, lanes take turns (lane_turns.h).
 #include <algorithm>
+#include <map>
 #include <utility>
 #include <vector>
 
 #include "base/walk.h"
 #include "ptx/facts/polls.h"
-#include "ptx/llvm/analysis/columns.h"
 #include "ptx/llvm/analysis/lane_turns.h"
 #include "ptx/llvm/analysis/lone_lane.h"
 #include "ptx/llvm/ir/divergence.h"
 #include "ptx/llvm/ir/ptx_facts.h"
+#include "ptx/llvm/waits/columns.h"
+#include "ptx/llvm/waits/elsewhere.h"
+#include "ptx/llvm/waits/rounds.h"
 #include "ptx/text/op.h"
 #include "ptx/text/opcodes.h"
 
@@ -41,11 +44,9 @@ class PollFinder {
         if (!leaves || block.successors.size() < 2) continue;
         const Found found = waitOf(block.condition, l);
         if (found.wait == Wait::None) continue;
+        loop.seldom = found.seldom && (loop.seldom || !loop.polls);
         loop.polls = true;
-        const bool parts = found.parts || (found.place && !isLoad(*found.place) && !together(*found.place));
-        const bool lanesWait = block.divergent && (found.wait == Wait::Lock || (parts && signalFollows(l)));
-        const bool mayLeave = found.kept ? block.divergent && signalFollows(l) : lanesWait && !releasesInside(l);
-        loop.takesTurns |= (mayLeave && !onlyOneLaneReaches(program_, loop.header)) ||
+        loop.takesTurns |= (block.divergent && mayLeave(found, l) && !onlyOneLaneReaches(program_, loop.header)) ||
                            (!loop.takesTurns && found.place && othersSignalLater(l, *found.place));
       }
       loop.takesTurns |= loop.polls && !meetInGroups_ && meetsInSomeRounds(l);
@@ -81,10 +82,19 @@ class PollFinder {
   enum class Wait { None, Poll, Lock };
   struct Found {
     Wait wait = Wait::None;
+    bool seldom = false;                 // the place is another one in most rounds: it may be a search
     bool kept = false;                   // Poll: what is read goes through the lane's stack first
     bool parts = false;                  // Poll: what is read is held against a value of each lane
     const Instruction* place = nullptr;  // the load or atomic that polls memory which stores and atomics signal
   };
+
+  // Whether lanes may wait for others of their warp that leave the loop before them.
+  bool mayLeave(const Found& found, LoopId loop) const {
+    if (found.kept) return signalFollows(loop, nullptr);
+    if (found.seldom) return found.place && signalFollows(loop, found.place);
+    const bool parts = found.parts || (found.place && !isLoad(*found.place) && !together(*found.place));
+    return (found.wait == Wait::Lock || (parts && signalFollows(loop, nullptr))) && !releasesInside(loop);
+  }
 
   std::vector<Memory> memoryOfBlocks() const {
     std::vector<Memory> memory(program_.blocks.size());
@@ -122,6 +132,7 @@ class PollFinder {
     for (const Instruction* read : reads) {
       const Wait wait = waitAt(*read, loop);
       found.wait = std::max(found.wait, wait);
+      found.seldom = wait != Wait::None && (found.seldom || !found.place) && mayBeSearch(*read, loop);
       if (wait != Wait::None && read->ast->op != Op::Ldmatrix) found.place = read;
     }
     if (found.wait == Wait::None && fromStack && !meetInGroups_) {
@@ -129,8 +140,11 @@ class PollFinder {
       found.kept = found.place != nullptr;
       if (found.kept) found.wait = Wait::Poll;
     }
-    if (found.wait == Wait::None && fromShared && oneAsksForAll(loop)) found.wait = Wait::Poll;
-    if (found.wait == Wait::None && fromMemory && othersEnd(loop) && !counts(carried, loop)) found.wait = Wait::Poll;
+    if (found.wait == Wait::None &&
+        ((fromShared && oneAsksForAll(loop)) || (fromMemory && othersEnd(loop) && !counts(carried, loop)))) {
+      found.wait = Wait::Poll;
+      found.seldom = onlySearches(loop);
+    }
     if (found.wait == Wait::Poll && found.place && found.place->ast->op != Op::Mbarrier &&
         (!isLoad(*found.place) || together(*found.place)))
       found.parts = comparesByLane(condition, loop);
@@ -141,7 +155,43 @@ class PollFinder {
   // A search goes past the first cache as well, from place to place; who waits comes back to the same ones.
   bool asksOthers(const Instruction& i, LoopId loop) const {
     if (!mayPoll(*i.ast, program_.loops[loop])) return false;
-    return readsStrongly(*i.ast) || program_.loops[loop].fenced || !advances(i.sources[0], loop);
+    return readsStrongly(*i.ast) || program_.loops[loop].fenced || courseOf(i.sources[0], loop) != Course::GoesOn;
+  }
+
+  // Whether a read that asks others most likely gets something else: a search goes from place to place and only may
+  // come back, and what the loop writes there itself is what it tells its own warp.
+  bool mayBeSearch(const Instruction& i, LoopId loop) const {
+    if (readsStrongly(*i.ast) || program_.loops[loop].fenced) return false;
+    return courseOf(i.sources[0], loop) == Course::Returns || writesThere(i, loop);
+  }
+
+  bool writesThere(const Instruction& read, LoopId loop) const {
+    return std::ranges::any_of(program_.loops[loop].blocks, [&](BlockId b) {
+      return std::ranges::any_of(program_.blocks[b].instructions, [&](uint32_t n) {
+        const Instruction& i = program_.instructions[n];
+        return i.ast->op == Op::St && i.sources[0] == read.sources[0] && i.offsets[0] == read.offsets[0];
+      });
+    });
+  }
+
+  Course courseOf(ValueId place, LoopId loop) const {
+    const auto [known, isNew] = courses_.try_emplace({place, loop}, Course::Returns);
+    if (isNew) known->second = gen::courseOf(program_, place, loop);
+    return known->second;
+  }
+
+  // Whether all that a loop asks others for may be a search.
+  bool onlySearches(LoopId loop) const {
+    bool any = false;
+    for (BlockId b : program_.loops[loop].blocks)
+      for (uint32_t n : program_.blocks[b].instructions) {
+        const Instruction& i = program_.instructions[n];
+        if (copiesBeside(*i.ast)) return false;
+        if (i.ast->space == Space::Shared || !looks(i) || !asksOthers(i, loop)) continue;
+        if (!mayBeSearch(i, loop)) return false;
+        any = true;
+      }
+    return any;
   }
 
   // Whether one thread of the block, or of the warp, asks others in a loop and tells the rest by shared memory. Those
@@ -272,23 +322,6 @@ class PollFinder {
       }
   }
 
-  // Whether a value is another one in each round because the loop carries it on, and does not come back to it as to the
-  // places of a ring.
-  bool advances(ValueId value, LoopId loop) const {
-    bool on = false, returns = false;
-    forEachSource(value, loop, false, [&](const Value& v, ValueId) {
-      on |= v.kind == Value::Phi && v.block == program_.loops[loop].header;
-      if (v.kind == Value::Result && program_.inLoop(v.block, loop))
-        returns |= mayReturn(program_.instructions[v.instruction].ast->op);
-    });
-    return on && !returns;
-  }
-
-  static bool mayReturn(Op op) {
-    return op == Op::And || op == Op::Rem || op == Op::Xor || op == Op::Selp || op == Op::Not || op == Op::Lop3 ||
-           op == Op::Bfe;
-  }
-
   // Whether a value may be another one in each round.
   bool changesInside(ValueId value, LoopId loop) const {
     bool changes = false;
@@ -350,8 +383,9 @@ class PollFinder {
            (op == Op::St && (i.ast->has(Mod::Volatile) || i.ast->has(Mod::Relaxed) || i.ast->has(Mod::Release)));
   }
 
-  // Whether lanes that have left the loop may signal before they meet the rest of the block.
-  bool signalFollows(LoopId loop) const {
+  // Whether lanes that have left the loop may signal before they meet the rest of the block. `place`: by any store that
+  // may be of what is read there.
+  bool signalFollows(LoopId loop, const Instruction* place) const {
     Walk walk(program_.blocks.size());
     for (BlockId b : program_.loops[loop].blocks) walk.pass(b);
     for (BlockId b : program_.loops[loop].blocks) walk.findAll(program_.blocks[b].successors);
@@ -360,6 +394,7 @@ class PollFinder {
       for (uint32_t n : program_.blocks[*at].instructions) {
         const Instruction& i = program_.instructions[n];
         if (signalsOpenly(i)) return true;
+        if (place && maySignal(i) && !(i.ast->op == Op::St && liesElsewhere(program_, i, *place))) return true;
         if ((meets = isBarrier(i.ast->op))) break;
       }
       if (!meets) walk.findAll(program_.blocks[*at].successors);
@@ -485,6 +520,7 @@ class PollFinder {
   Program& program_;
   mutable std::vector<uint32_t> seen_;  // by value: the last walk that came by; large kernels have thousands of walks
   mutable uint32_t rounds_ = 0;
+  mutable std::map<std::pair<ValueId, LoopId>, Course> courses_;  // of places read
   mutable std::vector<uint8_t> parting_;  // by block: 0 not known yet, 1 never, 2 may part lanes
   const bool meetInGroups_;
 };

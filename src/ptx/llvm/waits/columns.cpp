@@ -1,6 +1,6 @@
 // An address is written as a sum of multiples of values. Modulo the distance of two rows only what says the column is
 // left of it, and that is compared between the load and every write.
-#include "ptx/llvm/analysis/columns.h"
+#include "ptx/llvm/waits/columns.h"
 
 #include <algorithm>
 #include <map>
