@@ -277,14 +277,16 @@ std::string oneCallee(uint32_t size) {
   return callee("f", 0, t.take());
 }
 
-// A loop in which each lane takes one of many ways, as a switch over types and operations has it. On each it waits for
-// a lock, with values of before that it needs then.
+// A loop in which each lane takes one of many ways, as a switch over types and operations has it. On each it decides
+// something and then waits for a lock, with values of before that it needs then.
 std::string waysOfLoop(uint32_t size) {
   Text t;
   t.line("ROUND: rem.u32 %%z, %%x, %u;", size);
   for (uint32_t n = 0; n < size; ++n) t.line("setp.eq.u32 %%q%u, %%z, %u; @%%q%u bra WAY%u;", n, n, n, n);
   for (uint32_t n = 0; n < size; ++n) {
     t.line("WAY%u: ld.global.u32 %%v%u, [%%out+%u]; mul.lo.u32 %%t, %%v%u, %u;", n, n, n % 6 * 4 + 4, n, n + 7);
+    t.line("setp.gt.u32 %%p1, %%t, %%x; @%%p1 bra ELSE%u; add.u32 %%v%u, %%v%u, 1; bra JOIN%u;", n, n, n, n);
+    t.line("ELSE%u: st.global.u32 [%%out+%u], %%t; xor.b32 %%v%u, %%v%u, %%t;\nJOIN%u:", n, n % 6 * 4 + 4, n, n, n);
     t.line("TRY%u: atom.global.acquire.gpu.cas.b32 %%z, [%%out+28], 0xdeadbeef, 1;", n);
     t.line("setp.ne.u32 %%q%u, %%z, 0xdeadbeef; @%%q%u bra TRY%u;", n, n, n);
     t.line("xor.b32 %%t, %%t, %%x; add.u32 %%v%u, %%v%u, %%t; st.global.u32 [%%out+%u], %%v%u;", n, n, n % 6 * 4 + 4,

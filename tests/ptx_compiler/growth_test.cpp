@@ -25,12 +25,13 @@ using namespace vg::ptx::test;
 namespace {
 
 const char* const kPhases[] = {"parse", "analyse", "emit", "optimise", "generate", "link"};
-const char* const kWork[] = {"emitted", "promoted", "optimised"};
+const char* const kWork[] = {"emitted", "promoted", "optimised", "joined"};
 constexpr double kMostGrowth = 2.7;        // of what is made, for twice the size
 constexpr uint64_t kMostAWord = 100;       // instructions of LLVM's for each instruction of the text
 constexpr uint64_t kMostOfCopies = 70000;  // where calls are copies of functions, up to a bound
 constexpr uint64_t kQuickIsUsed = 10000;   // at the latest beyond so many, as src/ptx/llvm/backend.cpp has it
 constexpr uint64_t kNeverQuick = 1000;     // up to so many
+constexpr uint64_t kLeastAPhi = 16;        // instructions of quick code for each value that a phi joins
 int failures = 0;
 
 double cpuSeconds() {
@@ -166,6 +167,9 @@ void checkGrowth(const Family& family, uint32_t largest) {
   }
   const bool isLarge = large.kernel.facts.work[static_cast<uint32_t>(CompileWork::Promoted)] > kQuickIsUsed;
   if (isLarge && !large.kernel.facts.quick) fail(what + " is large and not quick");
+  const auto done = [&](CompileWork kind) { return large.kernel.facts.work[static_cast<uint32_t>(kind)]; };
+  if (large.kernel.facts.quick && done(CompileWork::Joined) * kLeastAPhi > done(CompileWork::Promoted))
+    fail(what + ": phis join " + std::to_string(done(CompileWork::Joined)) + " values");
   const bool isSmall = small.kernel.facts.work[static_cast<uint32_t>(CompileWork::Emitted)] < kNeverQuick;
   // Where there are calls, copies of functions may be what better code has more of.
   if (isSmall && small.kernel.facts.quick && !family.functions) fail(what + " is small but quick");

@@ -43,6 +43,7 @@ enum class CompileWork : uint32_t {
   Emitted,    // instructions of LLVM's: as they were made
   Promoted,   // when slots have become registers, in which loops and joins cost phis
   Optimised,  // as machine code was made of them
+  Joined,     // values that phis join when slots have become registers, one for each way to a phi's block
   Count
 };
 

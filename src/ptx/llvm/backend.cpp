@@ -158,6 +158,14 @@ Tier tierFor(uint64_t instructions, const BackendOptions& options) {
   return options.lean || (options.mayBeQuick && instructions > kLarge) ? Tier::Quick : Tier::Good;
 }
 
+uint64_t joinedValues(llvm::Module& module) {
+  uint64_t values = 0;
+  for (llvm::Function& f : module)
+    for (llvm::BasicBlock& block : f)
+      for (const llvm::PHINode& phi : block.phis()) values += phi.getNumIncomingValues();
+  return values;
+}
+
 Tier optimise(llvm::Module& module, llvm::TargetMachine& machine, const BackendOptions& options, PhaseClock& clock) {
   Analyses analyses(machine);
   for (llvm::Function& f : module)
@@ -167,6 +175,7 @@ Tier optimise(llvm::Module& module, llvm::TargetMachine& machine, const BackendO
       settleHopedRows(f, !options.lean);
     }
   clock.count(CompileWork::Promoted, module.getInstructionCount());
+  clock.count(CompileWork::Joined, joinedValues(module));
   const Tier tier = tierFor(module.getInstructionCount(), options);
   std::vector<llvm::Function*> functions;
   for (llvm::Function& f : module)

@@ -2,6 +2,7 @@
 #include "base/walk.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace vg::ptx::gen {
 namespace {
@@ -211,6 +212,23 @@ Graph renumbered(const Graph& successors, const std::vector<uint32_t>& order) {
   return ordered;
 }
 
+// Numbers blocks so that what one dominates has the numbers from its own on. An immediate dominator stands before what
+// it dominates.
+void numberDominated(Program& program) {
+  const std::vector<BlockId>& idom = program.immediateDominator;
+  const uint32_t count = static_cast<uint32_t>(idom.size());
+  std::vector<uint32_t> size(count, 1), next(count, 0);
+  for (BlockId b = count; b-- > 1;)
+    if (idom[b] != kNone) size[idom[b]] += size[b];
+  program.dominated.assign(count, {});
+  for (BlockId b = 0; b < count; ++b) {
+    if (idom[b] == kNone) continue;
+    const uint32_t first = b == 0 ? 0 : std::exchange(next[idom[b]], next[idom[b]] + size[b]);
+    program.dominated[b] = {first, first + size[b]};
+    next[b] = first + 1;
+  }
+}
+
 }  // namespace
 
 std::vector<uint32_t> orderBlocks(const Graph& successors, uint32_t start) {
@@ -265,6 +283,7 @@ void findLoops(Program& program) {
   Graph predecessors(program.blocks.size());
   for (uint32_t b = 0; b < program.blocks.size(); ++b) predecessors[b] = program.blocks[b].predecessors;
   program.immediateDominator = dominators(predecessors);
+  numberDominated(program);
   for (const NaturalLoop& natural : naturalLoops(predecessors, program.immediateDominator)) {
     Loop loop;
     loop.header = natural.header;
@@ -287,6 +306,9 @@ bool Program::inLoop(BlockId block, LoopId loop) const {
   return loops[loop].header <= block && block <= loops[loop].blocks.back();
 }
 
-bool Program::dominates(BlockId a, BlockId b) const { return dominatesAt(immediateDominator, a, b); }
+// Without going up from block to block: chains of tests are thousands of blocks deep.
+bool Program::dominates(BlockId a, BlockId b) const {
+  return dominated[a].first <= dominated[b].first && dominated[b].first < dominated[a].end;
+}
 
 }  // namespace vg::ptx::gen

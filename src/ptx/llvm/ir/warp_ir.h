@@ -167,6 +167,10 @@ struct Program {
   bool inLoop(BlockId block, LoopId loop) const;
   bool dominates(BlockId a, BlockId b) const;
   std::vector<BlockId> immediateDominator;
+  struct Dominated {
+    uint32_t first = 0, end = 0;
+  };
+  std::vector<Dominated> dominated;             // by block: the numbers of what it dominates, its own first
   std::vector<BlockId> immediatePostDominator;  // kNone: the end of the program
 };
 
