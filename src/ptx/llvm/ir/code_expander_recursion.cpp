@@ -297,10 +297,12 @@ void CodeExpander::measureStack(const Recursion& region) {
 
 // Lanes are at different depths, and what they do together would wait for lanes that come by in another pass.
 void CodeExpander::refuseMeetings(const Recursion& region) const {
+  const bool again = region.cycle != graph_->shared();
   for (size_t b = region.firstBlock; b < code_.blocks.size(); ++b)
     for (const Item& item : code_.blocks[b].items)
       if (item.ast && lanesMeet(*item.ast))
-        unsupportedConstruct(item.ast->line, "%s in a function that calls itself", nameOf(item.ast->op));
+        unsupportedConstruct(item.ast->line, "%s in a %s", nameOf(item.ast->op),
+                             again ? "function that calls itself" : "kernel that is too large for a copy of each call");
 }
 
 std::vector<uint32_t> CodeExpander::keptBy(const Recursion& region, const RecursiveCall& call,
