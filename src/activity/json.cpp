@@ -79,12 +79,17 @@ void appendAddress(std::string& out, uint64_t value) {
   out += '"';
 }
 
+char* writeNumber(char* to, uint64_t value) { return std::to_chars(to, to + 20, value).ptr; }
+
+char* writeMicroseconds(char* to, uint64_t nanoseconds) {
+  to = writeNumber(to, nanoseconds / 1000);
+  *to++ = '.';
+  return writeThreeDigits(to, static_cast<uint32_t>(nanoseconds % 1000));
+}
+
 void appendMicroseconds(std::string& out, uint64_t nanoseconds) {
-  append(out, nanoseconds / 1000);
-  const auto rest = static_cast<unsigned>(nanoseconds % 1000);
-  const char digits[4] = {'.', static_cast<char>('0' + rest / 100), static_cast<char>('0' + rest / 10 % 10),
-                          static_cast<char>('0' + rest % 10)};
-  out.append(digits, sizeof digits);
+  char digits[32];
+  out.append(digits, static_cast<size_t>(writeMicroseconds(digits, nanoseconds) - digits));
 }
 
 void appendReal(std::string& out, double value) {

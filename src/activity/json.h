@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 
@@ -17,5 +18,20 @@ void appendAddress(std::string& out, uint64_t value);
 void appendMicroseconds(std::string& out, uint64_t nanoseconds);
 // A finite number with about six digits; null for others.
 void appendReal(std::string& out, double value);
+
+// The same into room that is there. What is behind the text.
+inline char* writeText(char* to, std::string_view text) {
+  std::memcpy(to, text.data(), text.size());
+  return to + text.size();
+}
+// Below a thousand.
+inline char* writeThreeDigits(char* to, uint32_t value) {
+  to[0] = static_cast<char>('0' + value / 100);
+  to[1] = static_cast<char>('0' + value / 10 % 10);
+  to[2] = static_cast<char>('0' + value % 10);
+  return to + 3;
+}
+char* writeNumber(char* to, uint64_t value);
+char* writeMicroseconds(char* to, uint64_t nanoseconds);
 
 }  // namespace vg::activity

@@ -44,11 +44,15 @@ struct Text {
 // Writes an argument of a call as a JSON value; false: it says nothing by itself. `raw` holds its bytes.
 using WriteArgument = bool (*)(unsigned index, std::string& out, uint64_t raw);
 
+// The name of a result; null: a number without a name.
+using NameResult = const char* (*)(int result);
+
 // Of an entry point.
 struct CallDescription {
   const char* symbol;  // constant text, as the next
   const char* names;   // "(dptr, bytesize)"
   WriteArgument write;
+  NameResult nameResult;
   unsigned count;
   bool async;  // it does not wait for what it submits
 };
@@ -59,11 +63,12 @@ struct Call {
   static constexpr unsigned kMostArguments = 12;  // those behind are not kept
 
   DescribeCall describe;
-  const char* resultName;  // constant text; null: a number without a name
-  int result;
-  uint32_t thread;
   uint64_t correlation;
   uint64_t begin, end;
+  int result;
+  uint32_t thread;
+  uint16_t count;  // of arguments that are kept
+  bool submitted;  // work
   uint64_t arguments[kMostArguments];
 };
 
@@ -88,6 +93,14 @@ enum class CopyKind : uint8_t { Unknown, HostToDevice, DeviceToHost, DeviceToDev
 // What a side of a copy or fill is.
 enum class Place : uint8_t { Unknown, Pageable, Pinned, Device, Array, Managed };
 
+// What is known of a kernel. Kept as long as the process lives, once for each that differs.
+struct KernelFacts {
+  std::string_view name;  // as its image has it; a zero stands behind it
+  uint32_t registers;     // of a thread
+  uint32_t local;         // bytes of a thread
+  uint32_t staticShared;  // bytes
+};
+
 struct Work {
   WorkKind kind;
   CopyKind copy;
@@ -100,14 +113,31 @@ struct Work {
   uint64_t begin, end;
   uint64_t bytes;  // of copies and fills
   uint32_t grid[3], block[3];
-  uint32_t cluster[3];                   // of a launch without clusters: zeroes
-  uint32_t registers;                    // of a thread
-  uint32_t local;                        // bytes of a thread
-  uint32_t staticShared, dynamicShared;  // bytes
-  uint32_t value;                        // of a fill: its element
-  uint32_t nodes;                        // of a graph
-  Text name;                             // of a kernel, as its image has it
+  uint32_t cluster[3];        // of a launch without clusters: zeroes
+  uint32_t dynamicShared;     // bytes
+  uint32_t value;             // of a fill: its element
+  uint32_t nodes;             // of a graph
+  const KernelFacts* kernel;  // of a launch
 };
+
+// A launch by itself, from when it is submitted until it is told of: by far the most frequent work.
+struct alignas(64) Launch {
+  union {
+    struct {
+      uint64_t begin, end;  // whoever runs it writes these
+    };
+    struct {
+      Launch *next, *nextBatch;  // while nobody uses it
+    };
+  };
+  const KernelFacts* kernel;
+  uint64_t id;
+  Origin origin;
+  uint32_t grid[3], block[3], dynamicShared;
+  uint8_t cluster[3];  // a cluster has 16 blocks at most
+  bool cooperative;
+};
+static_assert(sizeof(Launch) == 128);
 
 enum class MemoryKind : uint8_t { Device, Array, Pool, Managed, Pinned, Registered, Mapped, Graph, Imported, Physical };
 
@@ -160,7 +190,6 @@ struct Record {
 
   // Frees its texts.
   void free() {
-    if (kind == RecordKind::Work) work.name.free();
     if (kind == RecordKind::Name) name.name.free();
     if (kind != RecordKind::Note) return;
     note.domain.free();

@@ -4,15 +4,22 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdlib>
+#include <cstring>
+#include <iterator>
+#include <map>
 #include <memory>
 #include <new>
+#include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "activity/chunks.h"
 #include "activity/consumer.h"
 #include "activity/output_name.h"
-#include "activity/ring.h"
 #include "activity/summary.h"
 #include "activity/timeline_file.h"
 #include "base/log.h"
@@ -20,7 +27,9 @@
 #include "base/sync/futex.h"
 #include "base/sync/mutex.h"
 #include "base/sync/spin.h"
+#include "base/sync/spin_lock.h"
 #include "base/system/os.h"
+#include "base/undying.h"
 
 namespace vg::activity {
 
@@ -31,9 +40,44 @@ constinit thread_local ThreadPart threadPart [[gnu::tls_model("initial-exec")]];
 
 namespace {
 
-constexpr uint64_t kPause = 5'000'000;       // ns between looks at the ring
+constexpr uint64_t kPause = 5'000'000;       // ns between looks at what was told
 constexpr uint64_t kPatience = 500'000'000;  // ns that who has a record waits for room
-constexpr uint64_t kWakeEvery = Ring::kPlaces / 4;
+constexpr uint64_t kNumbersAtOnce = 64;
+
+// Packets beside those of a RecordKind.
+constexpr uint32_t kLaunchPacket = 100;
+
+// Launches that nobody uses: who launches takes them, and the recorder's thread gives them back, which is what memory
+// allocators are slow at. Both look at the list once in a batch. They are kept.
+class SpareLaunches {
+ public:
+  static constexpr unsigned kBatch = 64;
+
+  // Linked by `next`. Null where there is no memory.
+  Launch* takeBatch() noexcept {
+    {
+      const SpinGuard guard(lock_);
+      if (Launch* const batch = first_) {
+        first_ = batch->nextBatch;
+        return batch;
+      }
+    }
+    Launch* const fresh = new (std::nothrow) Launch[kBatch];
+    for (unsigned i = 0; fresh && i < kBatch; ++i) fresh[i].next = i + 1 < kBatch ? &fresh[i + 1] : nullptr;
+    return fresh;
+  }
+  void give(Launch* batch) noexcept {
+    if (!batch) return;
+    const SpinGuard guard(lock_);
+    batch->nextBatch = first_;
+    first_ = batch;
+  }
+
+ private:
+  SpinLock lock_;
+  Launch* first_ VG_GUARDED_BY(lock_) = nullptr;
+};
+constinit SpareLaunches spareLaunches;
 
 // Never destroyed: threads may tell something while the process ends.
 struct Recorder {
@@ -41,7 +85,10 @@ struct Recorder {
 
   Mutex consuming;  // one thread at a time
   std::vector<std::unique_ptr<Consumer>> consumers VG_GUARDED_BY(consuming);
-  Ring ring;
+  Chunks chunks;
+  bool taking VG_GUARDED_BY(consuming) = false;     // a packet is being consumed
+  Launch* told VG_GUARDED_BY(consuming) = nullptr;  // launches that were, fewer than a batch
+  unsigned toldCount VG_GUARDED_BY(consuming) = 0;
   bool finished VG_GUARDED_BY(consuming) = false;
   std::atomic<bool> ending{false};
   std::atomic<uint32_t> signal{0};  // futex word of the thread
@@ -54,28 +101,86 @@ constinit Recorder* parentsRecorder = nullptr;
 constinit Mutex starting;
 constinit std::atomic<bool> tried{false};  // set under `starting`
 
+void giveBack(Recorder& r, Launch* launch) VG_REQUIRES(r.consuming) {
+  launch->next = std::exchange(r.told, launch);
+  if (++r.toldCount < SpareLaunches::kBatch) return;
+  spareLaunches.give(std::exchange(r.told, nullptr));
+  r.toldCount = 0;
+}
+
+// Of work that is a launch, all that consumers may look at.
+void fill(Work& work, const Launch& launch) {
+  work.kind = WorkKind::Kernel;
+  work.copy = CopyKind::Unknown;
+  work.pageable = false;
+  work.to = work.from = Place::Unknown;
+  work.cooperative = launch.cooperative;
+  work.origin = launch.origin;
+  work.id = launch.id;
+  work.begin = std::max(launch.begin, launch.origin.submitted);
+  work.end = std::max(launch.end, work.begin);
+  work.bytes = 0;
+  std::memcpy(work.grid, launch.grid, sizeof work.grid);
+  std::memcpy(work.block, launch.block, sizeof work.block);
+  std::copy(std::begin(launch.cluster), std::end(launch.cluster), work.cluster);
+  work.dynamicShared = launch.dynamicShared;
+  work.value = work.nodes = 0;
+  work.kernel = launch.kernel;
+}
+
+// All parts begin at one place.
+void* partOf(Record& record) { return &record.call; }
+const void* partOf(const Record& record) { return &record.call; }
+constexpr size_t partSize(RecordKind kind) {
+  switch (kind) {
+    case RecordKind::Call:
+      return sizeof(Call);
+    case RecordKind::Work:
+      return sizeof(Work);
+    case RecordKind::Memory:
+      return sizeof(Memory);
+    case RecordKind::Note:
+      return sizeof(Note);
+    case RecordKind::Name:
+      return sizeof(Name);
+  }
+  return 0;
+}
+
+void readPacket(Recorder& r, const PacketHead& head, Record& record) VG_REQUIRES(r.consuming) {
+  const void* const body = &head + 1;
+  if (head.kind != kLaunchPacket) {
+    record.kind = static_cast<RecordKind>(head.kind);
+    std::memcpy(partOf(record), body, head.size - sizeof head);
+    return;
+  }
+  Launch* launch;
+  std::memcpy(&launch, body, sizeof launch);
+  record.kind = RecordKind::Work;
+  fill(record.work, *launch);
+  giveBack(r, launch);
+}
+
 bool consumeLocked(Recorder& r) VG_REQUIRES(r.consuming) {
   if (const uint64_t lost = r.lost.exchange(0, std::memory_order_relaxed))
     for (const auto& consumer : r.consumers) consumer->lost(lost);
-  bool any = false;
-  for (uint64_t i = 0; i < Ring::kPlaces; ++i) {
-    Record* const record = r.ring.front();
-    if (!record) break;
-    any = true;
-    for (const auto& consumer : r.consumers) consumer->take(*record);
-    record->free();
-    r.ring.pop();
-  }
-  return any;
+  return r.chunks.read([&r](const PacketHead& head) VG_REQUIRES(r.consuming) {
+    Record record;
+    readPacket(r, head, record);
+    struct Freed {
+      Record& record;
+      ~Freed() { record.free(); }
+    } const freed{record};
+    r.taking = true;
+    for (const auto& consumer : r.consumers) consumer->take(record);
+    r.taking = false;
+  });
 }
 
 // A consumer that lacks memory has lost the record that it was given; the next one may fare better. False where it was
 // given none: there is nothing to go on with.
-bool dropFront(Recorder& r) VG_REQUIRES(r.consuming) {
-  Record* const record = r.ring.front();
-  if (!record) return false;
-  record->free();
-  r.ring.pop();
+bool lostOne(Recorder& r) VG_REQUIRES(r.consuming) {
+  if (!std::exchange(r.taking, false)) return false;
   r.lost.fetch_add(1, std::memory_order_relaxed);
   return true;
 }
@@ -88,7 +193,7 @@ bool consume(Recorder& r) noexcept {
     for (const auto& consumer : r.consumers) consumer->flush();
     return any;
   } catch (const std::bad_alloc&) {
-    return dropFront(r);
+    return lostOne(r);
   }
 }
 
@@ -96,7 +201,9 @@ void consumerThread(void* data) {
   Recorder& r = *static_cast<Recorder*>(data);
   while (!r.ending.load(std::memory_order_acquire)) {
     const uint32_t seen = r.signal.load(std::memory_order_acquire);
-    if (!consume(r)) futex::wait(r.signal, seen, recording() ? &kPause : nullptr);
+    const bool asked = recording();
+    asked ? tick_clock::keep() : tick_clock::rest();
+    if (!consume(r)) futex::wait(r.signal, seen, asked ? &kPause : nullptr);
   }
 }
 
@@ -115,15 +222,57 @@ void setWanted(Recorder& r, WantedBy who, bool wanted) {
   wake(r);
 }
 
-// The ring is full: the thread that empties it has been woken, or has no processor.
-Record* claimPatiently(Recorder& r, uint64_t* number) {
+// Too much waits: the thread that consumes it has been woken, or has no processor.
+std::byte* claimPatiently(Recorder& r, uint32_t bytes) {
   const uint64_t limit = monotonicNanoseconds() + kPatience;
   wake(r);
   for (;;) {
-    if (Record* const place = r.ring.claim(number)) return place;
+    if (std::byte* const place = r.chunks.claim(threadPart.chunk, bytes)) return place;
     if (monotonicNanoseconds() > limit || !recording()) return nullptr;
     nap();
   }
+}
+
+// Ends what the calling thread has for telling.
+void leaveThread(void*) {
+  Recorder* const r = recorder.load(std::memory_order_acquire);
+  if (Chunk* const chunk = std::exchange(threadPart.chunk, nullptr); chunk && r) r->chunks.close(chunk);
+  spareLaunches.give(std::exchange(threadPart.launches, nullptr));
+}
+constinit pthread_key_t threadEnds = 0;  // made by registerHandlers()
+
+[[gnu::cold, gnu::noinline]] std::byte* claimSlowly(Recorder& r, uint32_t bytes) {
+  std::byte* place = r.chunks.claim(threadPart.chunk, bytes);
+  if (!place) place = claimPatiently(r, bytes);
+  if (place) pthread_setspecific(threadEnds, place);  // any value but null
+  if (r.chunks.manyWait()) wake(r);
+  return place;
+}
+
+// What the thread tells, of a head and these bytes. False: it is lost.
+inline bool put(uint32_t kind, const void* body, size_t size) noexcept {
+  Recorder* const r = recorder.load(std::memory_order_acquire);
+  if (!r) return false;
+  if (threadPart.telling) [[unlikely]] {
+    r->lost.fetch_add(1, std::memory_order_relaxed);
+    return false;
+  }
+  threadPart.telling = true;
+  const auto bytes = static_cast<uint32_t>((sizeof(PacketHead) + size + 7) / 8 * 8);
+  Chunk* const mine = threadPart.chunk;
+  std::byte* place = mine && mine->filled.load(std::memory_order_relaxed) + bytes <= Chunk::kBytes
+                         ? r->chunks.claim(threadPart.chunk, bytes)
+                         : claimSlowly(*r, bytes);
+  if (place) [[likely]] {
+    const PacketHead head{kind, bytes};
+    std::memcpy(place, &head, sizeof head);
+    std::memcpy(place + sizeof head, body, size);
+    Chunks::publish(threadPart.chunk, bytes);
+  } else {
+    r->lost.fetch_add(1, std::memory_order_relaxed);
+  }
+  threadPart.telling = false;
+  return place;
 }
 
 // The thread is not there, and the file is its parent's.
@@ -134,14 +283,17 @@ void leaveInChild() {
   if (Recorder* const r = recorder.exchange(nullptr)) r->parents = std::exchange(parentsRecorder, r);
   tried.store(false);
   threadPart = {};
+  tick_clock::rest();
 }
 
-void registerHandlers() {
+bool registerHandlers() {
   static constinit bool done = false;
-  if (done) return;
+  if (done) return true;
+  if (pthread_key_create(&threadEnds, leaveThread)) return false;
   done = true;
   std::atexit(finish);
   pthread_atfork(nullptr, nullptr, leaveInChild);
+  return true;
 }
 
 std::vector<std::unique_ptr<Consumer>> makeConsumers() {
@@ -157,8 +309,7 @@ std::vector<std::unique_ptr<Consumer>> makeConsumers() {
 // Null where there is no thread for it.
 Recorder* begin(std::vector<std::unique_ptr<Consumer>> consumers) VG_REQUIRES(starting) {
   auto made = std::make_unique<Recorder>(std::move(consumers));
-  registerHandlers();
-  if (!os::startThread("vg-timeline", consumerThread, made.get())) return nullptr;
+  if (!registerHandlers() || !os::startThread("vg-timeline", consumerThread, made.get())) return nullptr;
   recorder.store(made.get(), std::memory_order_release);
   return made.release();
 }
@@ -235,20 +386,40 @@ void passOn() noexcept {
 }
 
 void tell(const Record& record) noexcept {
-  Recorder* const r = recorder.load(std::memory_order_acquire);
-  uint64_t number = 0;
-  Record* place = r ? r->ring.claim(&number) : nullptr;
-  if (!place && r) [[unlikely]]
-    place = claimPatiently(*r, &number);
-  if (!place) [[unlikely]] {
-    if (r) r->lost.fetch_add(1, std::memory_order_relaxed);
-    Record dropped = record;
-    return dropped.free();
-  }
-  *place = record;
-  r->ring.publish(number);
-  if (number % kWakeEvery == kWakeEvery - 1) [[unlikely]]
-    wake(*r);
+  if (put(static_cast<uint32_t>(record.kind), partOf(record), partSize(record.kind))) return;
+  Record lost = record;
+  lost.free();
+}
+
+void tell(const Call& call) noexcept {
+  put(static_cast<uint32_t>(RecordKind::Call), &call, offsetof(Call, arguments) + call.count * sizeof *call.arguments);
+}
+
+Launch* takeLaunch() noexcept {
+  Launch* launch = threadPart.launches;
+  if (!launch && !(launch = spareLaunches.takeBatch())) return nullptr;
+  threadPart.launches = launch->next;
+  return launch;
+}
+
+void tell(Launch* launch) noexcept {
+  if (!put(kLaunchPacket, &launch, sizeof launch)) drop(launch);
+}
+
+void drop(Launch* launch) noexcept { launch->next = std::exchange(threadPart.launches, launch); }
+
+const KernelFacts* kernelFacts(std::string_view name, uint32_t registers, uint32_t local,
+                               uint32_t staticShared) noexcept try {
+  using Key = std::tuple<std::string, uint32_t, uint32_t, uint32_t>;
+  auto& known = undying<std::map<Key, KernelFacts>, struct KnownKernels>();
+  static constinit Mutex mutex;
+  const MutexLock lock(mutex);
+  const auto [found, fresh] = known.try_emplace(Key(name, registers, local, staticShared));
+  if (fresh) found->second = {std::get<0>(found->first), registers, local, staticShared};
+  return &found->second;
+} catch (const std::bad_alloc&) {
+  static constexpr KernelFacts kNoMemory{"a kernel", 0, 0, 0};
+  return &kNoMemory;
 }
 
 uint32_t threadNumber() {
@@ -257,6 +428,11 @@ uint32_t threadNumber() {
   return threadPart.number;
 }
 
-uint64_t nextNumber() { return lastNumber.fetch_add(1, std::memory_order_relaxed) + 1; }
+uint64_t takeNumbers() noexcept {
+  const uint64_t before = lastNumber.fetch_add(kNumbersAtOnce, std::memory_order_relaxed);
+  threadPart.nextNumber = before + 1;
+  threadPart.lastNumber = before + kNumbersAtOnce;
+  return before + 1;
+}
 
 }  // namespace vg::activity

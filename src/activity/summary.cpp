@@ -79,8 +79,8 @@ void Summary::take(const Record& record) {
 void Summary::take(const Work& work) {
   if (work.kind == WorkKind::Graph || work.kind == WorkKind::HostFunction) return;
   const bool kernel = work.kind == WorkKind::Kernel;
-  const std::string name =
-      kernel ? names_.shortName(work.name.view()) : std::string(titleOf(work)) + (work.pageable ? " (pageable)" : "");
+  const std::string name = kernel ? names_.shortName(work.kernel ? work.kernel->name : "")
+                                  : std::string(titleOf(work)) + (work.pageable ? " (pageable)" : "");
   of(kernel ? kernels_ : transfers_, name).add(work.end - work.begin, work.bytes);
   DeviceSummary& device = devices_[work.origin.device];
   noteGap(device, work, name);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 
 #include "activity/json.h"
@@ -16,6 +17,10 @@ namespace vg::activity {
 namespace {
 
 constexpr size_t kEnough = 256 << 10;  // bytes that are written at once
+constexpr size_t kBuffer = kEnough + (64 << 10);
+// Of an arrow: the event that it leaves and those that it leads to have one number, that of the call.
+constexpr std::string_view kArrow = ",\"bind_id\":";
+constexpr size_t kNumbers = 128;  // bytes for the numbers of an event
 
 // Tracks of a device that are no streams: numbers that streams, which count from 1, do not reach.
 constexpr uint64_t kMemoryTrack = 0;
@@ -96,10 +101,7 @@ std::unique_ptr<TimelineFile> TimelineFile::open(const std::string& wanted, bool
 }
 
 TimelineFile::TimelineFile(int file, std::string path)
-    : file_(file), path_(std::move(path)), process_(static_cast<uint64_t>(getpid())) {
-  submitBegin_ = "},\n{\"ph\":\"s\",\"cat\":\"submit\",\"name\":\"submit\",\"pid\":";
-  appendNumber(submitBegin_, process_);
-  submitBegin_ += ",\"id\":";
+    : file_(file), path_(std::move(path)), process_(static_cast<uint64_t>(getpid())), buffer_(new char[kBuffer]) {
   metadata("process_name", process_, process_, readLine("/proc/self/comm") + " (host)");
   sortIndex("process_sort_index", process_, process_, 0);
   flush();
@@ -181,6 +183,7 @@ void TimelineFile::knowThread(uint32_t thread) {
 
 void TimelineFile::take(const Record& record) {
   if (file_ < 0) return;
+  text_.clear();  // of an event that there was no memory for
   switch (record.kind) {
     case RecordKind::Call:
       write(record.call);
@@ -198,32 +201,55 @@ void TimelineFile::take(const Record& record) {
       write(record.name);
       break;
   }
-  if (text_.size() >= kEnough) writeToFile();
+  keepText();
+  if (used_ >= kEnough) writeToFile();
 }
 
-// ,"pid":1,"tid":2,"ts": of an event whose track is often that of the one before.
-// Texts that are kept are made whole before they are known by what they are of: there may be no memory for a part.
-void TimelineFile::writeTrack(uint64_t process, uint64_t track) {
-  if (process != lastProcess_ || track != lastTrack_ || lastTrackText_.empty()) {
-    std::string text = ",\"pid\":";
-    appendNumber(text, process);
-    text += ",\"tid\":";
-    appendNumber(text, track);
-    text += ",\"ts\":";
-    lastTrackText_ = std::move(text);
-    lastProcess_ = process;
-    lastTrack_ = track;
+// Events of any length are parts of text_ first.
+void TimelineFile::keepText() {
+  std::string_view left = text_;
+  while (!left.empty()) {
+    if (used_ == kBuffer) writeToFile();
+    const size_t part = std::min(left.size(), kBuffer - used_);
+    std::memcpy(buffer_.get() + used_, left.data(), part);
+    used_ += part;
+    left.remove_prefix(part);
   }
-  text_ += lastTrackText_;
+  text_.clear();
 }
 
-const TimelineFile::CallTexts& TimelineFile::textsOf(DescribeCall describe) {
+char* TimelineFile::room(size_t bytes) {
+  keepText();
+  if (used_ + bytes > kBuffer) writeToFile();
+  return buffer_.get() + used_;
+}
+
+// Microseconds with three digits behind the point. Times follow each other closely, so that their first digits are
+// mostly known.
+char* TimelineFile::time(char* to, uint64_t nanoseconds) {
+  const uint64_t whole = nanoseconds / 1'000'000;
+  if (!whole) return writeMicroseconds(to, nanoseconds);
+  if (whole != whole_) {
+    wholeSize_ = static_cast<unsigned>(std::to_chars(wholeDigits_, wholeDigits_ + sizeof wholeDigits_, whole).ptr -
+                                       wholeDigits_);
+    whole_ = whole;
+  }
+  std::memcpy(to, wholeDigits_, sizeof wholeDigits_);
+  const auto rest = static_cast<uint32_t>(nanoseconds - whole * 1'000'000);
+  to = writeThreeDigits(to + wholeSize_, rest / 1000);
+  *to++ = '.';
+  return writeThreeDigits(to, rest % 1000);
+}
+
+// Texts that are kept are made whole before they are known by what they are of: there may be no memory for a part.
+TimelineFile::CallTexts& TimelineFile::textsOf(DescribeCall describe) {
   if (describe == lastCall_) return *lastCallTexts_;
   auto found = calls_.find(describe);
   if (found == calls_.end()) {
     const CallDescription what = describe();
     CallTexts texts;
     texts.write = what.write;
+    texts.nameResult = what.nameResult;
     texts.begin = std::string(",\n{\"ph\":\"X\",\"cat\":\"api\",\"name\":\"") + what.symbol + "\",\"pid\":";
     appendNumber(texts.begin, process_);
     texts.begin += ",\"tid\":";
@@ -241,79 +267,116 @@ const TimelineFile::CallTexts& TimelineFile::textsOf(DescribeCall describe) {
   return found->second;
 }
 
+const std::string& TimelineFile::trackOf(CallTexts& texts, uint32_t thread) {
+  if (texts.thread == thread && !texts.track.empty()) return texts.track;
+  texts.thread = thread;
+  texts.track.clear();
+  std::string track = texts.begin;
+  appendNumber(track, uint64_t{thread});
+  track += ",\"ts\":";
+  texts.track = std::move(track);
+  return texts.track;
+}
+
+const std::string& TimelineFile::endOf(CallTexts& texts, const Call& call) {
+  const size_t bytes = call.count * sizeof *call.arguments;
+  uint64_t hash = static_cast<uint64_t>(call.result);
+  for (unsigned i = 0; i < call.count; ++i) hash = (hash ^ call.arguments[i]) * 0x9e3779b97f4a7c15;
+  CallEnd& end = texts.ends[hash >> 62];
+  if (!end.text.empty() && end.result == call.result && !std::memcmp(end.arguments, call.arguments, bytes))
+    return end.text;
+  end.text.clear();
+  end.result = call.result;
+  std::memcpy(end.arguments, call.arguments, bytes);
+  std::string text = ",\"result\":";
+  if (const char* const name = texts.nameResult ? texts.nameResult(call.result) : nullptr)
+    text += '"' + std::string(name) + '"';
+  else
+    appendNumber(text, int64_t{call.result});
+  for (unsigned i = 0; i < texts.arguments.size() && i < call.count; ++i) {
+    const size_t before = text.size();
+    text += texts.arguments[i];
+    if (!texts.write(i, text, call.arguments[i])) text.resize(before);
+  }
+  text += "}}";
+  end.text = std::move(text);
+  return end.text;
+}
+
+// A call that has submitted work is where the arrow begins that has the call's number.
 void TimelineFile::write(const Call& call) {
   knowThread(call.thread);
-  const CallTexts& texts = textsOf(call.describe);
-  text_ += texts.begin;
-  appendNumber(text_, uint64_t{call.thread});
-  at(call.begin);
-  text_ += ",\"dur\":";
-  appendMicroseconds(text_, call.end - call.begin);
-  text_ += ",\"args\":{\"result\":";
-  if (call.resultName) {
-    text_ += '"';
-    text_ += call.resultName;
-    text_ += '"';
-  } else {
-    appendNumber(text_, int64_t{call.result});
+  CallTexts& texts = textsOf(call.describe);
+  const std::string &begin = trackOf(texts, call.thread), &end = endOf(texts, call);
+  char* to = writeText(room(begin.size() + end.size() + kNumbers), begin);
+  to = writeText(time(to, call.begin), ",\"dur\":");
+  to = writeMicroseconds(to, call.end - call.begin);
+  if (call.submitted) {
+    to = writeNumber(writeText(to, kArrow), call.correlation);
+    to = writeText(to, ",\"flow_out\":true");
   }
-  text_ += ",\"correlation\":";
-  appendNumber(text_, call.correlation);
-  for (unsigned i = 0; i < texts.arguments.size(); ++i) {
-    const size_t before = text_.size();
-    text_ += texts.arguments[i];
-    if (!texts.write(i, text_, call.arguments[i])) text_.resize(before);
-  }
-  text_ += "}}";
+  to = writeNumber(writeText(to, ",\"args\":{\"correlation\":"), call.correlation);
+  wrote(writeText(to, end));
 }
 
-bool TimelineFile::LaunchTexts::are(const Work& work) const {
-  return !begin.empty() && dynamicShared == work.dynamicShared && !std::memcmp(grid, work.grid, sizeof grid) &&
-         !std::memcmp(block, work.block, sizeof block) && name == work.name.view();
+bool TimelineFile::LaunchTexts::are(const Work& work, uint64_t ofProcess, uint64_t onTrack) const {
+  return kernel == work.kernel && process == ofProcess && track == onTrack && dynamicShared == work.dynamicShared &&
+         !std::memcmp(grid, work.grid, sizeof grid) && !std::memcmp(block, work.block, sizeof block) && !begin.empty();
 }
 
-const TimelineFile::LaunchTexts& TimelineFile::textsOf(const Work& work) {
-  const size_t hash = std::hash<std::string_view>()(work.name.view()) ^ work.grid[0] ^ work.block[0] * 31u;
+const TimelineFile::LaunchTexts& TimelineFile::textsOf(const Work& work, uint64_t process, uint64_t track) {
+  const uint64_t hash =
+      (reinterpret_cast<uintptr_t>(work.kernel) >> 4) + work.grid[0] + work.block[0] * 31u + track * 7;
   LaunchTexts& texts = launches_[hash % launches_.size()];
-  if (texts.are(work)) return texts;
+  if (texts.are(work, process, track)) return texts;
   texts.begin.clear();  // should there be no memory for the rest
-  texts.name = work.name.view();
+  texts.kernel = work.kernel;
+  texts.process = process;
+  texts.track = track;
   std::memcpy(texts.grid, work.grid, sizeof texts.grid);
   std::memcpy(texts.block, work.block, sizeof texts.block);
   texts.dynamicShared = work.dynamicShared;
   std::string begin = ",\n{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":";
-  appendJsonText(begin, names_.shortName(work.name.view()));
+  appendJsonText(begin, names_.shortName(work.kernel->name));
+  begin += ",\"pid\":";
+  appendNumber(begin, process);
+  begin += ",\"tid\":";
+  appendNumber(begin, track);
   begin += ",\"args\":{\"grid\":";
   appendTriple(begin, work.grid);
   begin += ",\"block\":";
   appendTriple(begin, work.block);
-  begin += ",\"dynamic shared\":";
-  appendNumber(begin, uint64_t{work.dynamicShared});
-  begin += ",\"symbol\":";
-  appendJsonText(begin, work.name.view());
+  if (work.dynamicShared) {
+    begin += ",\"dynamic shared\":";
+    appendNumber(begin, uint64_t{work.dynamicShared});
+  }
+  if (names_.shortName(work.kernel->name) != work.kernel->name) {
+    begin += ",\"symbol\":";
+    appendJsonText(begin, work.kernel->name);
+  }
   begin += ",\"correlation\":";
   texts.begin = std::move(begin);
   return texts;
 }
 
 void TimelineFile::writeLaunch(const Work& work, uint64_t process, uint64_t track) {
-  text_ += textsOf(work).begin;
-  appendNumber(text_, work.origin.correlation);
-  text_ += '}';
-  writeTrack(process, track);
-  appendMicroseconds(text_, work.begin);
-  text_ += ",\"dur\":";
-  appendMicroseconds(text_, work.end - work.begin);
-  text_ += '}';
+  const std::string& begin = textsOf(work, process, track).begin;
+  char* to = writeText(room(begin.size() + kNumbers), begin);
+  to = writeNumber(to, work.origin.correlation);
+  to = time(writeText(to, "},\"ts\":"), work.begin);
+  to = writeMicroseconds(writeText(to, ",\"dur\":"), work.end - work.begin);
+  if (work.origin.correlation) {
+    to = writeNumber(writeText(to, kArrow), work.origin.correlation);
+    to = writeText(to, ",\"flow_in\":true");
+  }
+  *to++ = '}';
+  wrote(to);
 }
 
 void TimelineFile::write(const Work& work) {
   const uint64_t process = deviceProcess(work.origin.device);
   const uint64_t track = streamTrack(work.origin);
-  if (work.kind == WorkKind::Kernel) {
-    writeLaunch(work, process, track);
-    return writeFlow(work, process, track);
-  }
+  if (work.kind == WorkKind::Kernel && work.kernel) return writeLaunch(work, process, track);
   begin("X", process, track);
   at(work.begin);
   text_ += ",\"dur\":";
@@ -326,8 +389,12 @@ void TimelineFile::write(const Work& work) {
   appendNumber(text_, work.origin.correlation);
   writeDetails(work);
   text_ += '}';
+  if (work.origin.correlation) {
+    text_ += kArrow;
+    appendNumber(text_, work.origin.correlation);
+    text_ += ",\"flow_in\":true";
+  }
   end();
-  writeFlow(work, process, track);
 }
 
 void TimelineFile::writeDetails(const Work& work) {
@@ -341,22 +408,6 @@ void TimelineFile::writeDetails(const Work& work) {
     appendReal(text_, gigabytesPerSecond(work));
   }
   if (work.pageable) text_ += ",\"pageable\":true";
-}
-
-// An arrow from the call to what it made run.
-void TimelineFile::writeFlow(const Work& work, uint64_t process, uint64_t track) {
-  if (!work.origin.correlation) return;
-  knowThread(work.origin.thread);
-  text_ += ",\n{\"ph\":\"f\",\"bp\":\"e\",\"cat\":\"submit\",\"name\":\"submit\",\"id\":";
-  appendNumber(text_, work.id);
-  writeTrack(process, track);
-  appendMicroseconds(text_, work.begin);
-  text_ += submitBegin_;
-  appendNumber(text_, work.id);
-  text_ += ",\"tid\":";
-  appendNumber(text_, uint64_t{work.origin.thread});
-  at(work.origin.submitted);
-  text_ += '}';
 }
 
 void TimelineFile::write(const Memory& memory) {
@@ -455,11 +506,12 @@ void TimelineFile::lost(uint64_t records) {
 }
 
 void TimelineFile::flush() {
-  if (!text_.empty()) writeToFile();
+  keepText();
+  if (used_) writeToFile();
 }
 
 void TimelineFile::finish() {
-  text_ += "\n]\n";
+  text_ = "\n]\n";
   flush();
   if (file_ >= 0) ::close(file_);
   file_ = -1;
@@ -467,7 +519,8 @@ void TimelineFile::finish() {
 
 void TimelineFile::writeToFile() {
   const FileSizeGuard guard;
-  std::string_view left = text_;
+  const std::string_view all(buffer_.get(), used_);
+  std::string_view left = all;
   while (file_ >= 0 && !left.empty()) {
     const ssize_t written = ::write(file_, left.data(), left.size());
     if (written >= 0) {
@@ -475,14 +528,14 @@ void TimelineFile::writeToFile() {
     } else if (errno != EINTR) {
       VG_LOG(Error, "timeline: cannot write %s: %s; the rest is missing, and the program goes on", path_.c_str(),
              std::strerror(errno));
-      const size_t whole = text_.rfind(",\n", text_.size() - left.size());  // no half of an event
-      (void)!ftruncate(file_, static_cast<off_t>(size_ + (whole == std::string::npos ? 0 : whole)));
+      const size_t whole = all.rfind(",\n", all.size() - left.size());  // no half of an event
+      (void)!ftruncate(file_, static_cast<off_t>(size_ + (whole == std::string_view::npos ? 0 : whole)));
       ::close(file_);
       file_ = -1;
     }
   }
-  size_ += text_.size();
-  text_.clear();
+  size_ += used_;
+  used_ = 0;
 }
 
 }  // namespace vg::activity

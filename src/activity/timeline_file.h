@@ -7,6 +7,8 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -41,22 +43,34 @@ class TimelineFile final : public Consumer {
   uint64_t streamTrack(const Origin& origin);
   void knowThread(uint32_t thread);
 
+  // The end of a call's event: its result and arguments, which are often those of another call of the function.
+  struct CallEnd {
+    uint64_t arguments[Call::kMostArguments];
+    int result = 0;
+    std::string text;  // empty: of no call
+  };
   // What is the same in every event of an entry point.
   struct CallTexts {
     std::string begin;                   // up to the number of the thread
     std::vector<std::string> arguments;  // ,"gridDimX":
     WriteArgument write;
+    NameResult nameResult;
+    std::array<CallEnd, 4> ends;  // by a hash
+    uint32_t thread = 0;
+    std::string track;  // the same with that thread's number, up to the time
   };
-  const CallTexts& textsOf(DescribeCall describe);
-  // The same of launches of a kernel with one shape.
+  CallTexts& textsOf(DescribeCall describe);
+  const std::string& endOf(CallTexts& texts, const Call& call);
+  const std::string& trackOf(CallTexts& texts, uint32_t thread);
+  // The same of launches of a kernel with one shape in one stream.
   struct LaunchTexts {
-    std::string name;
+    const KernelFacts* kernel = nullptr;
+    uint64_t process = 0, track = 0;
     uint32_t grid[3] = {}, block[3] = {}, dynamicShared = 0;
-    std::string begin;  // up to the number of the call
-    bool are(const Work& work) const;
+    std::string begin;  // up to the time
+    bool are(const Work& work, uint64_t process, uint64_t track) const;
   };
-  const LaunchTexts& textsOf(const Work& work);
-  void writeTrack(uint64_t process, uint64_t track);
+  const LaunchTexts& textsOf(const Work& work, uint64_t process, uint64_t track);
 
   void write(const Call& call);
   void write(const Work& work);
@@ -64,16 +78,25 @@ class TimelineFile final : public Consumer {
   void write(const Note& note);
   void write(const Name& name);
   void writeLaunch(const Work& work, uint64_t process, uint64_t track);
+  void keepText();
+  // Room for an event of at most so many bytes, behind all others. Then wrote().
+  char* room(size_t bytes);
+  void wrote(const char* end) { used_ = static_cast<size_t>(end - buffer_.get()); }
+  char* time(char* to, uint64_t nanoseconds);
   void writeDetails(const Work& work);
-  void writeFlow(const Work& work, uint64_t process, uint64_t track);
   void writeCounter(const Memory& memory);
   void writeToFile();
 
   int file_;  // -1: it cannot be written any more
   const std::string path_;
   const uint64_t process_;
-  std::string text_;   // what is not in the file yet
-  uint64_t size_ = 0;  // bytes of the file
+  const std::unique_ptr<char[]> buffer_;  // what is not in the file yet
+  size_t used_ = 0;
+  std::string text_;    // an event in the making, not of the most frequent
+  uint64_t size_ = 0;   // bytes of the file
+  uint64_t whole_ = 0;  // milliseconds whose digits these are
+  char wholeDigits_[24];
+  unsigned wholeSize_ = 0;
   bool first_ = true;
   uint32_t lastThread_ = 0;  // that was looked for
   std::unordered_set<uint32_t> threads_;
@@ -81,11 +104,9 @@ class TimelineFile final : public Consumer {
   KernelNames names_;
   std::unordered_map<DescribeCall, CallTexts> calls_;
   DescribeCall lastCall_ = nullptr;
-  const CallTexts* lastCallTexts_ = nullptr;
+  CallTexts* lastCallTexts_ = nullptr;
   std::array<LaunchTexts, 64> launches_;  // by a hash
   uint64_t lastDevice_ = 0, lastProcess_ = 0, lastTrack_ = 0;
-  std::string submitBegin_;    // of the beginning of an arrow, up to its number
-  std::string lastTrackText_;  // ,"pid":1,"tid":2,"ts":
 };
 
 // "copy host to device".

@@ -64,11 +64,11 @@ struct FillCommand {
   FaultSink* faults = nullptr;
   uint64_t checked = 0;  // as of copies
 };
-// When a launch ran, by the host's clock; `ended` is called once, on the thread that ran or dropped it. Only of devices
-// that have that clock, and of kernels that launch none.
-struct Timed {
-  uint64_t begin = 0, end = 0;
-  void (*ended)(Timed* self) noexcept = nullptr;
+// Who wants to know when a launch ran, by the host's clock. `ended` is called once, on the thread that ran or dropped
+// it (then both times are 0). Only of devices that have that clock, and of kernels that launch none.
+struct Timing {
+  void* launch = nullptr;  // null: nobody does
+  void (*ended)(void* launch, uint64_t begin, uint64_t end) noexcept = nullptr;
 };
 struct LaunchCommand {
   LaunchRecord* record;
@@ -77,7 +77,7 @@ struct LaunchCommand {
   uint32_t level = 0;     // launches one behind the other of the same level, but 0, may run side by side
   bool early = false;     // may begin when the launch just before it says so, and waits for its end itself
   uint64_t checked = 0;   // as of copies
-  Timed* timed = nullptr;
+  Timing timing;
 };
 // All launches that a device has made ready (prepared_launches.h).
 struct PreparedCommand {

@@ -117,6 +117,8 @@ class Kernel {
   // True when a launch of this shape is sure to end soon and waits for nobody: core may run it on the calling thread.
   // Requires: prepare(shape) succeeded.
   virtual bool inlineSafe(const LaunchShape& shape) const = 0;
+  // What whoever records launches knows of it, once it has asked; null before. Lives as long as the process.
+  std::atomic<const void*> facts{nullptr};
   // What its code may ask of the device runtime.
   struct Calls {
     bool launchesKernels = false, launchesGraphs = false, updatesNodes = false;

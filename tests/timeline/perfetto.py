@@ -106,7 +106,7 @@ def expected(events):
     """What the viewer should find, by the format's own rules."""
     slices = collections.Counter(e["cat"] for e in events if e["ph"] in "XBib")  # a moment is a slice of no length
     return {"slices": sorted([name, str(count)] for name, count in slices.items()),
-            "flows": [[str(sum(e["ph"] == "s" for e in events))]],
+            "flows": [[str(sum("flow_in" in e for e in events))]],
             "counters": [[str(sum(len(e["args"]) for e in events if e["ph"] == "C"))]], "errors": []}
 
 

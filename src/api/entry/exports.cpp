@@ -105,7 +105,6 @@ template <Needs kNeeds, auto kHandler, class... Args>
   const char* const symbol = what.symbol;
   const activity::InsideCall inside(what.async);
   if (backend::interleaving::on()) backend::interleaving::betweenCalls();
-  const uint64_t start = api::traceClock();
   const void* const values[sizeof...(Args) + 1] = {&args..., nullptr};
   api::TellCall told(number, symbol, inside.correlation(), api::kArgumentLayouts<Args...>, values);
   const CUresult result = call<kNeeds, kHandler>(symbol, stream, args...);
@@ -113,10 +112,9 @@ template <Needs kNeeds, auto kHandler, class... Args>
     check::calls::ended(symbol, result, api::enumName(result), values, core::handleOf(core::currentReference()));
   if (result != CUDA_SUCCESS) noteFailure(symbol, result);
   told.ended(result);
-  if (activity::callsRecorded.load(std::memory_order_relaxed))
-    api::recordCall(describe, inside.correlation(), start, result, args...);
+  if (activity::callsRecorded.load(std::memory_order_relaxed)) api::recordCall(describe, inside, result, args...);
   if (!api::traceOn.load(std::memory_order_relaxed)) return result;
-  const uint64_t duration = api::traceClock() - start;
+  const uint64_t duration = activity::now() - inside.began();
   api::TraceLine line(symbol, what.names, result);
   (line.argument(args), ...);
   line.finish(duration);
@@ -137,7 +135,7 @@ constexpr bool isAsync(std::string_view symbol) {
 template <class... Args>
 constexpr activity::CallDescription describe(const char* symbol, const char* names, bool async,
                                              CUresult (*)(const Call&, Args...)) {
-  return {symbol, names, &api::writeArgumentOf<Args...>, sizeof...(Args), async};
+  return {symbol, names, &api::writeArgumentOf<Args...>, &api::nameOfResult, sizeof...(Args), async};
 }
 
 // The one way in. With the gate open and nobody observing: no lock, no log, four well-predicted branches.

@@ -1,15 +1,17 @@
 #include "api/watch/call_activity.h"
 
-#include "api/watch/trace.h"
-
 namespace vg::api {
 
-void tellCall(activity::Record& record, CUresult result) {
-  record.call.end = traceClock();
-  record.call.result = static_cast<int>(result);
-  record.call.resultName = enumName(result);
-  record.call.thread = activity::threadNumber();
-  activity::tell(record);
+const char* nameOfResult(int result) { return enumName(static_cast<CUresult>(result)); }
+
+void tellCall(activity::Call& call, const activity::InsideCall& inside, CUresult result) {
+  call.correlation = inside.correlation();
+  call.begin = inside.began();
+  call.end = activity::nowHere();
+  call.result = static_cast<int>(result);
+  call.thread = activity::threadNumber();
+  call.submitted = activity::threadPart.submitted;
+  activity::tell(call);
 }
 
 }  // namespace vg::api

@@ -78,21 +78,21 @@ bool writeArgumentOf([[maybe_unused]] unsigned index, [[maybe_unused]] std::stri
   return written;
 }
 
-void tellCall(activity::Record& record, CUresult result);
+// The name of what a call answered; null: a number without one.
+const char* nameOfResult(int result);
 
-// `begin`: when the entry point was called.
+// `call` is the one that the thread is in. Out of line, what is the same for all.
+void tellCall(activity::Call& call, const activity::InsideCall& inside, CUresult result);
+
 template <class... Args>
-void recordCall(activity::DescribeCall describe, uint64_t correlation, uint64_t begin, CUresult result,
+void recordCall(activity::DescribeCall describe, const activity::InsideCall& inside, CUresult result,
                 const Args&... args) {
-  activity::Record record;
-  record.kind = activity::RecordKind::Call;
-  activity::Call& call = record.call;
+  activity::Call call;
   call.describe = describe;
-  call.correlation = correlation;
-  call.begin = begin;
   unsigned i = 0;
   ((i < activity::Call::kMostArguments ? void(call.arguments[i++] = rawArgument(args)) : void()), ...);
-  tellCall(record, result);
+  call.count = static_cast<uint16_t>(i);
+  tellCall(call, inside, result);
 }
 
 }  // namespace vg::api

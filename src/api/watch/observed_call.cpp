@@ -36,9 +36,14 @@ void TellCall::ended(CUresult result) {
 void TellCall::pack(const ArgumentLayout* layouts, const void* const* values) {
   size_t end = 0;
   for (; layouts->size; ++layouts, ++values) {
-    const size_t at = (end + layouts->alignment - 1) / layouts->alignment * layouts->alignment;
+    const size_t at = (end + layouts->alignment - 1) & ~size_t{layouts->alignment - 1u};
     if (at + layouts->size > kMostBytes) return;
-    std::memcpy(arguments_ + at, *values, layouts->size);
+    if (layouts->size == sizeof(uint64_t))  // nearly all
+      std::memcpy(arguments_ + at, *values, sizeof(uint64_t));
+    else if (layouts->size == sizeof(uint32_t))
+      std::memcpy(arguments_ + at, *values, sizeof(uint32_t));
+    else
+      std::memcpy(arguments_ + at, *values, layouts->size);
     end = at + layouts->size;
   }
 }

@@ -39,11 +39,7 @@ void startTrace() {
   activity::callsObserved.fetch_or(activity::ByTrace);
 }
 
-uint64_t traceClock() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
-}
+uint64_t traceClock() { return activity::now(); }
 
 TraceLine::TraceLine(const char* symbol, const char* names, CUresult result) : names_(names), result_(result) {
   append("[%d] %s(", static_cast<int>(syscall(SYS_gettid)), symbol);

@@ -9,7 +9,7 @@
 #include "backend/cpu/textures/texture_table.h"
 #include "backend/device_use.h"
 #include "backend/queues/executor.h"
-#include "base/sync/spin.h"
+#include "base/sync/tick_clock.h"
 #include "check/memory/host_pages.h"
 
 namespace vg::backend::cpu {
@@ -51,7 +51,7 @@ void* CpuDevice::textureOwner(uint64_t handle) const {
 
 void CpuDevice::removeTexture(uint64_t handle) noexcept { textures::remove(handle); }
 
-uint64_t CpuDevice::timestamp() const { return monotonicNanoseconds(); }
+uint64_t CpuDevice::timestamp() const { return tick_clock::now(); }
 
 void CpuDevice::flushOutput() noexcept { flushKernelOutput(); }
 

@@ -34,8 +34,7 @@ Point QueueWork::perform(const LaunchCommand& c) {
   place.checked = c.checked;
   if (!place.texturesRemoved) place.texturesRemoved = c.queuedAt;
   Point descendants;
-  if (c.timed) [[unlikely]]
-    c.timed->begin = device_.timestamp();
+  const uint64_t begin = c.timing.launch ? device_.timestamp() : 0;
   if (c.faults->state() == CUDA_SUCCESS) {
     if (c.record->node) [[unlikely]]
       runUpdatable(c, place, &descendants);
@@ -43,10 +42,8 @@ Point QueueWork::perform(const LaunchCommand& c) {
       (void)runLaunch(device_, *c.record, *c.faults, place, &descendants);
   }
   const OwnedRecord done(c.record);
-  if (c.timed) [[unlikely]] {
-    c.timed->end = device_.timestamp();
-    c.timed->ended(c.timed);
-  }
+  if (c.timing.launch) [[unlikely]]
+    c.timing.ended(c.timing.launch, begin, device_.timestamp());
   return descendants;
 }
 

@@ -31,7 +31,7 @@ inline void dropRecord(const Command& command) {
   const auto* const launch = std::get_if<LaunchCommand>(&command);
   if (!launch) return;
   const OwnedRecord dropped(launch->record);
-  if (launch->timed) launch->timed->ended(launch->timed);
+  if (launch->timing.launch) launch->timing.ended(launch->timing.launch, 0, 0);
 }
 
 }  // namespace vg::backend

@@ -42,7 +42,7 @@ activity::Memory describe(activity::MemoryKind kind, bool freed) {
   memory.correlation = activity::threadPart.correlation;
   memory.outer = activity::threadPart.outer;
   if (const Context* const current = threadState.current) memory.context = current->id();
-  memory.time = monotonicNanoseconds();
+  memory.time = activity::now();
   return memory;
 }
 

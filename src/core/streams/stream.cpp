@@ -155,7 +155,10 @@ bool launchBlocking() {
 activity::Origin originOf(const Stream& stream) {
   activity::Origin origin{};
   origin.correlation = activity::threadPart.correlation;
-  origin.submitted = monotonicNanoseconds();
+  // The moment counts where the device's own clock says when work ran; else the beginning of the call is near enough.
+  const bool near = origin.correlation && stream.set().owner.device().backend().hasClockOfHost();
+  origin.submitted = near ? activity::threadPart.callBegan : activity::now();
+  activity::threadPart.submitted = true;
   origin.outer = activity::threadPart.outer;
   origin.async = activity::threadPart.async;
   origin.stream = stream.id();

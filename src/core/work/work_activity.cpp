@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
+#include <utility>
 
 #include "base/sync/spin.h"
 #include "base/sync/spin_lock.h"
@@ -75,17 +77,32 @@ uint32_t known(backend::Kernel& kernel, CUfunction_attribute which) {
   return value.ok() ? static_cast<uint32_t>(*value) : 0;
 }
 
+const activity::KernelFacts* factsOf(backend::Kernel& kernel) {
+  if (const void* const asked = kernel.facts.load(std::memory_order_acquire)) [[likely]]
+    return static_cast<const activity::KernelFacts*>(asked);
+  const activity::KernelFacts* const facts = activity::kernelFacts(
+      kernel.name(), known(kernel, CU_FUNC_ATTRIBUTE_NUM_REGS), known(kernel, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES),
+      known(kernel, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES));
+  kernel.facts.store(facts, std::memory_order_release);
+  return facts;
+}
+
+// Of a piece of work or a launch.
+template <class Told>
+void describeLaunch(Told& told, const backend::LaunchRecord& launch) {
+  std::memcpy(told.grid, launch.shape.grid, sizeof told.grid);
+  std::memcpy(told.block, launch.shape.block, sizeof told.block);
+  for (int i = 0; i < 3; ++i)
+    told.cluster[i] = static_cast<std::remove_reference_t<decltype(told.cluster[i])>>(
+        launch.shape.clustered ? launch.shape.cluster[i] : 0);
+  told.dynamicShared = launch.shape.dynamicShared;
+  told.cooperative = launch.shape.cooperative;
+  told.kernel = factsOf(*launch.kernel);
+}
+
 void describe(activity::Work& work, const backend::LaunchRecord& launch) {
   work.kind = WorkKind::Kernel;
-  std::memcpy(work.grid, launch.shape.grid, sizeof work.grid);
-  std::memcpy(work.block, launch.shape.block, sizeof work.block);
-  if (launch.shape.clustered) std::memcpy(work.cluster, launch.shape.cluster, sizeof work.cluster);
-  work.dynamicShared = launch.shape.dynamicShared;
-  work.cooperative = launch.shape.cooperative;
-  work.registers = known(*launch.kernel, CU_FUNC_ATTRIBUTE_NUM_REGS);
-  work.local = known(*launch.kernel, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
-  work.staticShared = known(*launch.kernel, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
-  work.name.set(launch.kernel->name());
+  describeLaunch(work, launch);
 }
 
 bool isTold(const backend::Command& command) {
@@ -115,7 +132,7 @@ class DeviceClock {
  public:
   explicit DeviceClock(const backend::Device& device) {
     if (device.hasClockOfHost()) return;
-    const uint64_t before = monotonicNanoseconds(), there = device.timestamp(), after = monotonicNanoseconds();
+    const uint64_t before = activity::now(), there = device.timestamp(), after = activity::now();
     if (there >= before && there <= after) return;  // the host's own
     std::atomic<int64_t>& known = knownOf(device);
     const int64_t now = static_cast<int64_t>(there - (before + (after - before) / 2));
@@ -143,28 +160,49 @@ void tellStamped(activity::Record& record, const DeviceClock& clock, uint64_t be
   activity::tell(record);
 }
 
+// Null where there is no memory.
+activity::Launch* launchOf(const activity::Origin& origin, const backend::LaunchRecord& record) {
+  activity::Launch* const launch = activity::takeLaunch();
+  if (!launch) return nullptr;
+  launch->origin = origin;
+  launch->id = activity::nextNumber();
+  describeLaunch(*launch, record);
+  return launch;
+}
+
 }  // namespace
 
-Here::Here(const activity::Origin& origin, const backend::Command& command) : record_(recordOf(origin)) {
+Here::Here(const activity::Origin& origin, const backend::Command& command) {
+  const auto* const launch = std::get_if<backend::LaunchCommand>(&command);
+  if (launch && (launch_ = launchOf(origin, *launch->record))) {
+    launch_->begin = activity::now();
+    return;
+  }
+  record_ = recordOf(origin);
   describe(record_.work, command);
-  record_.work.begin = monotonicNanoseconds();
+  record_.work.begin = activity::now();
 }
 
 Here::Here(const activity::Origin& origin, WorkKind kind, uint32_t nodes) : record_(recordOf(origin)) {
   record_.work.kind = kind;
   record_.work.nodes = nodes;
-  record_.work.begin = monotonicNanoseconds();
+  record_.work.begin = activity::now();
 }
 
 Here::~Here() {
+  if (launch_) {
+    launch_->end = activity::nowHere();
+    activity::tell(launch_);
+    return;
+  }
   if (dropped_) return;
-  record_.work.end = monotonicNanoseconds();
+  record_.work.end = activity::now();
   activity::tell(record_);
 }
 
 void Here::drop() {
   dropped_ = true;
-  record_.free();
+  if (launch_) activity::drop(std::exchange(launch_, nullptr));
 }
 
 bool tellsOf(const backend::Command* commands, size_t count) { return std::any_of(commands, commands + count, isTold); }
@@ -197,60 +235,13 @@ struct Stamped::Batch {
   std::vector<Piece> pieces;  // the others; does not grow once stamps are to be written
 };
 
-// One launch, by far the most frequent work, that its queue times.
-struct Stamped::TimedLaunch : backend::Timed {
-  activity::Record record;
-  TimedLaunch* next = nullptr;
-};
-
 namespace {
-
-// Those that have been told of: who launches makes them, and another thread gives them back, which is what memory
-// allocators are slow at.
-class SpareLaunches {
- public:
-  // Throws std::bad_alloc.
-  Stamped::TimedLaunch* take() {
-    {
-      const SpinGuard guard(lock_);
-      if (Stamped::TimedLaunch* const launch = first_) {
-        first_ = launch->next;
-        --count_;
-        return launch;
-      }
-    }
-    return new Stamped::TimedLaunch;
-  }
-  void put(Stamped::TimedLaunch* launch) noexcept {
-    {
-      const SpinGuard guard(lock_);
-      if (count_ < kMost) {
-        launch->next = first_;
-        first_ = launch;
-        ++count_;
-        return;
-      }
-    }
-    delete launch;
-  }
-
- private:
-  static constexpr unsigned kMost = 4096;
-  SpinLock lock_;
-  Stamped::TimedLaunch* first_ VG_GUARDED_BY(lock_) = nullptr;
-  unsigned count_ VG_GUARDED_BY(lock_) = 0;
-};
-constinit SpareLaunches spareLaunches;
-
-void tellTimed(backend::Timed* timed) noexcept {
-  auto* const launch = static_cast<Stamped::TimedLaunch*>(timed);
-  activity::Work& work = launch->record.work;
-  work.begin = std::max(launch->begin, work.origin.submitted);
-  work.end = std::max(launch->end, work.begin);
-  activity::tell(launch->record);
-  spareLaunches.put(launch);
+void tellTimed(void* told, uint64_t begin, uint64_t end) noexcept {
+  auto* const launch = static_cast<activity::Launch*>(told);
+  launch->begin = begin;
+  launch->end = end;
+  activity::tell(launch);
 }
-
 }  // namespace
 
 Stamped::Stamped(const activity::Origin& origin, const backend::Device& device, const backend::Command* commands,
@@ -269,14 +260,9 @@ Stamped::Stamped(const activity::Origin& origin, const backend::Device& device, 
   count_ = stampedCount_;
 }
 
+// What was not submitted.
 Stamped::~Stamped() {
-  if (single_) {
-    single_->record.free();
-    spareLaunches.put(single_);
-  }
-  if (!batch_) return;
-  if (batch_->one.used) batch_->one.piece.record.free();
-  for (Batch::Piece& piece : batch_->pieces) piece.record.free();
+  if (single_) activity::drop(single_);
 }
 
 void Stamped::stamp(const activity::Origin& origin, const backend::Device& device) {
@@ -313,14 +299,10 @@ bool Stamped::timesItself(const backend::Device& device) const {
 }
 
 void Stamped::time(const activity::Origin& origin) {
-  const auto giveBack = [](TimedLaunch* timed) { spareLaunches.put(timed); };
-  std::unique_ptr<TimedLaunch, decltype(giveBack)> timed(spareLaunches.take(), giveBack);
-  timed->record = recordOf(origin);
-  timed->begin = timed->end = 0;
-  timed->ended = tellTimed;
   auto launch = std::get<backend::LaunchCommand>(*commands_);
-  describe(timed->record.work, *launch.record);
-  launch.timed = single_ = timed.release();
+  single_ = launchOf(origin, *launch.record);
+  if (!single_) throw std::bad_alloc();
+  launch.timing = {single_, tellTimed};
   stamped_ = few_.data();
   push(launch);
 }

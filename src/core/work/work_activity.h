@@ -30,7 +30,8 @@ class Here {
   void drop();
 
  private:
-  activity::Record record_;
+  activity::Record record_;  // where there is no launch
+  activity::Launch* launch_ = nullptr;
   bool dropped_ = false;
 };
 
@@ -87,7 +88,6 @@ class Stamped {
   void submitted();
 
   struct Batch;
-  struct TimedLaunch;
 
  private:
   static constexpr size_t kFew = 4;  // commands that need no memory
@@ -104,7 +104,7 @@ class Stamped {
   backend::Command* stamped_ = nullptr;
   size_t stampedCount_ = 0;
   std::unique_ptr<Batch> batch_;
-  TimedLaunch* single_ = nullptr;  // in place of a batch
+  activity::Launch* single_ = nullptr;  // in place of a batch
 };
 
 // The work of a whole graph. Stamps around `commands` from `first` on, and calls in it that know whose they are.

@@ -134,8 +134,9 @@ void giveWork(CUpti_ActivityKind kind, const activity::Work& work, Make make) {
 constexpr uint32_t kNoPartitionedCache = 1;
 
 CUpti_ActivityKernel13 kernel(const activity::Work& work, CUpti_ActivityKind kind) {
+  const activity::KernelFacts& facts = *work.kernel;
   auto record = begun<CUpti_ActivityKernel13>(work, kind);
-  record.registersPerThread = static_cast<uint16_t>(work.registers);
+  record.registersPerThread = static_cast<uint16_t>(facts.registers);
   record.completed = kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL ? record.end : 0;
   record.partitionedGlobalCacheRequested = record.partitionedGlobalCacheExecuted = kNoPartitionedCache;
   record.gridX = static_cast<int32_t>(work.grid[0]);
@@ -144,12 +145,12 @@ CUpti_ActivityKernel13 kernel(const activity::Work& work, CUpti_ActivityKind kin
   record.blockX = static_cast<int32_t>(work.block[0]);
   record.blockY = static_cast<int32_t>(work.block[1]);
   record.blockZ = static_cast<int32_t>(work.block[2]);
-  record.staticSharedMemory = static_cast<int32_t>(work.staticShared);
+  record.staticSharedMemory = static_cast<int32_t>(facts.staticShared);
   record.dynamicSharedMemory = static_cast<int32_t>(work.dynamicShared);
-  record.sharedMemoryExecuted = work.staticShared + work.dynamicShared;
-  record.localMemoryPerThread = work.local;
+  record.sharedMemoryExecuted = facts.staticShared + work.dynamicShared;
+  record.localMemoryPerThread = facts.local;
   record.gridId = static_cast<int64_t>(work.id);
-  record.name = kept(work.name.view());
+  record.name = facts.name.data();  // of a std::string that lives as long as the process
   record.launchType =
       work.cooperative ? CUPTI_ACTIVITY_LAUNCH_TYPE_COOPERATIVE_SINGLE_DEVICE : CUPTI_ACTIVITY_LAUNCH_TYPE_REGULAR;
   record.channelType = CUPTI_CHANNEL_TYPE_COMPUTE;
@@ -207,6 +208,7 @@ CUpti_ActivityGraphTrace2 graph(const activity::Work& work, CUpti_ActivityKind k
 void takeWork(const activity::Work& work) {
   switch (work.kind) {
     case activity::WorkKind::Kernel:
+      if (!work.kernel) break;
       for (const auto kind : {CUPTI_ACTIVITY_KIND_KERNEL, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL})
         giveWork(kind, work, [&](CUpti_ActivityKind as) { return kernel(work, as); });
       break;

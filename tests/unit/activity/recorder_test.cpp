@@ -41,7 +41,7 @@ void tellOfKernel(const std::string& name) {
   record.work.origin.stream = 1;
   record.work.begin = nextNumber();
   record.work.end = record.work.begin + 1;
-  record.work.name.set(name);
+  record.work.kernel = kernelFacts(name, 0, 0, 0);
   tell(record);
 }
 
@@ -80,8 +80,8 @@ TEST(Recorder, NothingOfManyThreadsIsLost) {
                       }),
             0);
   const std::string text = contentOf(path);
-  EXPECT_EQ(occurrences(text, "\"symbol\":\"short\""), 10'000u);
-  EXPECT_EQ(occurrences(text, "\"symbol\":\"" + longName + "\""), 10'000u);
+  EXPECT_EQ(occurrences(text, "\"name\":\"short\""), 10'000u);
+  EXPECT_EQ(occurrences(text, "\"name\":\"" + longName + "\""), 10'000u);
   EXPECT_EQ(text.substr(text.size() - 3), "\n]\n");
 }
 
@@ -162,11 +162,11 @@ TEST(Recorder, AForkedChildHasAFileOfItsOwnIfItStarts) {
                         const std::string own = path.substr(0, path.size() - 5) + "." + std::to_string(child) + ".json";
                         const std::string text = contentOf(own);
                         std::remove(own.c_str());
-                        if (occurrences(text, "child") != 2 || occurrences(text, "parent")) return 3;
+                        if (occurrences(text, "\"child\"") != 1 || occurrences(text, "parent")) return 3;
                         return status ? 4 : 0;
                       }),
             0);
-  EXPECT_EQ(occurrences(contentOf(path), "\"symbol\":\"parent\""), 1u);
+  EXPECT_EQ(occurrences(contentOf(path), "\"name\":\"parent\""), 1u);
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "activity/recorder.h"
+
 namespace vg::activity {
 namespace {
 
@@ -15,7 +17,7 @@ Record workOf(WorkKind kind, uint64_t begin, uint64_t end, const char* name = ""
   record.work.end = end;
   record.work.bytes = kind == WorkKind::Copy ? 1000 : 0;
   record.work.origin.stream = stream;
-  record.work.name.set(name);
+  record.work.kernel = kernelFacts(name, 0, 0, 0);
   return record;
 }
 
