@@ -7,6 +7,7 @@
 #include <atomic>
 
 #include "base/sync/mutex.h"
+#include "cupti/driver.h"
 
 namespace vg::cupti::clock {
 namespace {
@@ -19,6 +20,31 @@ uint64_t systemClock(clockid_t which) {
   return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
 }
 uint64_t driversClock() { return systemClock(CLOCK_MONOTONIC); }
+
+// How far the system's clock is ahead of the driver's. It changes when somebody sets the clock, so it is looked for
+// again now and then; a little difference to what was found before is the uncertainty of the look.
+class Ahead {
+ public:
+  // `drivers`: the driver's time now, or a little before.
+  uint64_t at(uint64_t drivers) {
+    if (drivers > looked_.load(std::memory_order_relaxed) + kPause) look(drivers);
+    return ahead_.load(std::memory_order_relaxed);
+  }
+
+ private:
+  static constexpr uint64_t kPause = 5'000'000, kUncertain = 2'000;  // ns
+
+  void look(uint64_t drivers) {
+    const uint64_t before = driversClock(), there = systemClock(CLOCK_REALTIME), after = driversClock();
+    const uint64_t now = there - (before + (after - before) / 2), known = ahead_.load(std::memory_order_relaxed);
+    const uint64_t difference = now - known + kUncertain;
+    if (difference > 2 * kUncertain) ahead_.store(now, std::memory_order_relaxed);
+    looked_.store(std::max(drivers, after), std::memory_order_relaxed);
+  }
+
+  std::atomic<uint64_t> looked_{0}, ahead_{0};
+};
+constinit Ahead ahead;
 
 // A moment by both clocks.
 struct Moment {
@@ -75,16 +101,18 @@ CUpti_TimestampCallbackFunc used() { return registered.load(std::memory_order_ac
 
 uint64_t now() {
   const CUpti_TimestampCallbackFunc function = used();
-  return function ? function() : systemClock(CLOCK_REALTIME);
+  if (function) return function();
+  const api::ObserverTable* const table = driver();
+  if (!table) return systemClock(CLOCK_REALTIME);
+  const uint64_t drivers = table->now();
+  return drivers + ahead.at(drivers);
 }
 
 uint64_t at(uint64_t nanoseconds) {
+  if (!used()) return nanoseconds + ahead.at(nanoseconds);
   const MutexLock lock(moments.mutex);
   if (!moments.count || moments.kept[moments.count - 1].drivers < nanoseconds) keep(look());
-  if (moments.count == 1) {  // nothing to compare with: both run at one pace unless a function was registered
-    if (!used()) return moments.kept[0].ours - (moments.kept[0].drivers - nanoseconds);
-    keep(look());
-  }
+  if (moments.count == 1) keep(look());  // one alone has no pace
   size_t i = moments.count - 1;
   while (i > 1 && moments.kept[i - 1].drivers > nanoseconds) --i;
   // Before the first of them the whole of them tells the pace best.

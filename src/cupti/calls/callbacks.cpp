@@ -1,7 +1,11 @@
 #include "cupti/calls/callbacks.h"
 
-#include <cstring>
+#include <algorithm>
+#include <array>
+#include <cstdint>
 #include <iterator>
+#include <numeric>
+#include <string_view>
 
 namespace vg::cupti {
 namespace {
@@ -59,10 +63,21 @@ const char* callbackName(CUpti_CallbackDomain domain, CUpti_CallbackId id) {
   }
 }
 
+// A table of places in the other by name: a thousand symbols are looked for when a profiler attaches.
 CUpti_CallbackId driverCallback(const char* symbol) {
-  for (const Row& row : kDriver)
-    if (!std::strcmp(row.name, symbol)) return row.id;
-  return 0;
+  constexpr size_t kCount = std::size(kDriver);
+  static constexpr auto kByName = [] {
+    std::array<uint16_t, kCount> places{};
+    std::iota(places.begin(), places.end(), uint16_t{0});
+    std::sort(places.begin(), places.end(), [](uint16_t a, uint16_t b) {
+      return std::string_view(kDriver[a].name) < std::string_view(kDriver[b].name);
+    });
+    return places;
+  }();
+  const std::string_view name(symbol);
+  const auto place = std::lower_bound(kByName.begin(), kByName.end(), name,
+                                      [](uint16_t a, std::string_view n) { return kDriver[a].name < n; });
+  return place != kByName.end() && kDriver[*place].name == name ? kDriver[*place].id : 0;
 }
 
 }  // namespace vg::cupti

@@ -28,6 +28,9 @@ void Subscriber::call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const vo
 }
 
 namespace subscribers {
+
+constinit std::atomic<unsigned> taken{0};
+
 namespace {
 
 constinit Mutex changing;
@@ -91,6 +94,7 @@ void begin(Subscriber& place, CUpti_CallbackFunc function, void* user, const CUp
   std::memcpy(place.name, name, length);
   place.name[length] = 0;
   place.living.store(true, std::memory_order_release);
+  taken.fetch_or(1u << (&place - all().places), std::memory_order_release);
 }
 
 bool anyHears(CUpti_CallbackDomain domain) {

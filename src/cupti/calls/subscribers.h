@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <bit>
 #include <cstdint>
 
 #include "cupti/calls/callbacks.h"
@@ -36,6 +37,8 @@ namespace subscribers {
 
 inline constexpr unsigned kMost = 6;
 Subscriber& at(unsigned number);
+// A bit for each place that may live: most have none.
+extern constinit std::atomic<unsigned> taken;
 // Null for what is no living subscriber.
 Subscriber* find(CUpti_SubscriberHandle handle);
 
@@ -48,15 +51,16 @@ void removeAll();
 // For programs that have none.
 Collector& commonCollector();
 template <class Visit>
-void eachCollector(Visit visit) {
-  visit(commonCollector());
-  for (unsigned i = 0; i < kMost; ++i)
-    if (at(i).living.load(std::memory_order_acquire)) visit(at(i).collector);
+void each(Visit visit) {
+  for (unsigned left = taken.load(std::memory_order_acquire); left; left &= left - 1) {
+    const auto i = static_cast<unsigned>(std::countr_zero(left));
+    if (at(i).living.load(std::memory_order_acquire)) visit(at(i), i);
+  }
 }
 template <class Visit>
-void each(Visit visit) {
-  for (unsigned i = 0; i < kMost; ++i)
-    if (at(i).living.load(std::memory_order_acquire)) visit(at(i), i);
+void eachCollector(Visit visit) {
+  visit(commonCollector());
+  each([&visit](Subscriber& subscriber, unsigned) { visit(subscriber.collector); });
 }
 
 // Asks the driver for what subscribers and collectors want now. After each change of that.
