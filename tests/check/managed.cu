@@ -47,6 +47,18 @@ __global__ void fillVariable() {
   variable[self()] = self();  // OTHER hostReadsVariable
 }
 
+constexpr size_t kPageInts = 1024;
+// Reads and writes pages in turn.
+__global__ void readAndWritePagesInTurn(int* data, size_t pages) {
+  const size_t page = size_t{2} * self();
+  if (page + 1 >= pages) return;
+  data[(page + 1) * kPageInts] = data[page * kPageInts] + 1;  // OTHER pagesInTurn
+}
+__global__ void writePages(int* data, size_t pages, int first, int step) {
+  const size_t page = static_cast<size_t>(first) + static_cast<size_t>(step) * self();
+  if (page < pages) data[page * kPageInts] = 1;
+}
+
 // The device tells the host.
 __global__ void writeAndTell(int* data, int* flag) {
   data[self()] = self();
@@ -86,6 +98,41 @@ static cudaStream_t stream() {
 }
 static long total(const int* data, size_t count) { return std::accumulate(data, data + count, 0L); }
 static volatile long kept;
+
+// The system allows a process 65530 mappings.
+static void expectFewMappings() {
+  std::FILE* const maps = std::fopen("/proc/self/maps", "r");
+  int lines = 0;
+  for (int c; maps && (c = std::fgetc(maps)) != EOF;) lines += c == '\n';
+  std::fclose(maps);
+  if (lines < 26'000) return;
+  std::printf("%d mappings\n", lines);
+  std::exit(3);
+}
+constexpr size_t kManyPages = 30'000;
+static int* memoryOfManyPages() {
+  int* data = nullptr;
+  CHECK(cudaMallocManaged(&data, kManyPages * kPageInts * sizeof(int)));
+  return data;
+}
+static unsigned blocksFor(size_t pages) { return (pages + kThreads - 1) / kThreads; }
+
+// Pages that work opens in turn, and pages of which the host knows every other one.
+static void byPagesInTurn(cudaStream_t s, cudaStream_t t) {
+  int* const many = memoryOfManyPages();
+  writePages<<<blocksFor(kManyPages), kThreads, 0, s>>>(many, kManyPages, 0, 1);
+  writePages<<<blocksFor(kManyPages / 2), kThreads, 0, s>>>(many, kManyPages, 0, 2);
+  expectFewMappings();
+  CHECK(cudaStreamSynchronize(s));
+  writePages<<<blocksFor(kManyPages / 2), kThreads, 0, s>>>(many, kManyPages, 0, 2);
+  writePages<<<blocksFor(kManyPages / 2), kThreads, 0, t>>>(many, kManyPages, 1, 2);
+  CHECK(cudaStreamSynchronize(s));
+  expectFewMappings();
+  for (size_t page = 0; page < kManyPages; page += 2) many[page * kPageInts] = 2;
+  CHECK(cudaStreamSynchronize(t));
+  for (size_t page = 1; page < kManyPages; page += 2) many[page * kPageInts] = 2;
+  CHECK(cudaFree(many));
+}
 
 static void faulty(const std::string& name) {
   const auto is = [&](const char* other) { return name == other; };
@@ -150,6 +197,13 @@ static void faulty(const std::string& name) {
   if (is("hostReadsBesideFill")) {
     CHECK(cudaMemsetAsync(data, 1, kCount * sizeof(int), s));  // OTHER hostReadsBesideFill
     kept = data[9];                                            // HERE hostReadsBesideFill
+  }
+  if (is("pagesInTurn")) {
+    int* const many = memoryOfManyPages();
+    readAndWritePagesInTurn<<<blocksFor(kManyPages / 2), kThreads, 0, s>>>(many, kManyPages);
+    expectFewMappings();
+    kept = many[(kManyPages - 1) * kPageInts];  // HERE pagesInTurn
+    kept = many[(kManyPages - 2) * kPageInts];  // which was only read
   }
   if (is("hostReadsBesideGraph")) {
     cudaGraph_t graph;
@@ -509,6 +563,7 @@ static void fine(const std::string& name) {
     }
     kept = total(data, kCount);
   }
+  if (is("finePagesInTurn")) byPagesInTurn(s, t);
   if (is("fineFiles")) byFiles(data, out);
   if (is("fineThreads")) byThreads(data);
   if (is("fineCopies")) {

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "base/memory/own_memory.h"
@@ -26,7 +27,9 @@ namespace {
 constexpr uint64_t kChunk = 64 << 10;                // addresses whose pages have one entry in the index
 constexpr uint64_t kMostBytes = uint64_t{64} << 30;  // of an allocation that is watched
 constexpr unsigned kMostSteps = 4096;                // of accesses to a page; then it stays open until its work is over
-constexpr size_t kMostRuns = 8192;                   // of closed pages side by side: the system counts mappings
+constexpr size_t kMostEdges = 24576;               // between pages of different protection: the system counts mappings
+constexpr size_t kManyEdges = kMostEdges / 3 * 2;  // then pages that may be read are closed for reading, too
+constexpr int kOpen = PROT_READ | PROT_WRITE;
 
 // The last work that touched each page, shifted left by one, and whether it wrote; 0: none that the host does not know.
 struct Chunk {
@@ -39,9 +42,11 @@ struct Touched {
   bool writes;  // it, or work before it
 };
 struct PageState {
-  std::vector<Touched> by;                            // that the host does not know to be over; of a line the last
-  bool closed = false, listed = false, open = false;  // listed: to be closed; open: for as long as it is known
+  std::vector<Touched> by;            // that the host does not know to be over; of a line the last
+  int protection = kOpen;             // but for steps over it
+  bool listed = false, open = false;  // listed: to be closed; open: for as long as it is known
   unsigned faults = 0, steppers = 0;
+  bool closed() const { return protection != kOpen; }
 };
 
 // Neighbouring pages that get the same protection by one call.
@@ -68,8 +73,6 @@ class Protect {
   }
   std::vector<std::pair<uint64_t, int>> pages_;
 };
-
-constexpr int kOpen = PROT_READ | PROT_WRITE;
 
 // A child of fork(): what other threads of its parent were doing here, nobody finishes.
 constinit std::atomic<bool> inChild{false};
@@ -115,7 +118,7 @@ class Pages {
     Protect opened;
     for (auto at = states_.begin(); at != states_.end();)
       at = at->first + kPage > address && at->first < address + bytes ? forget(at, opened) : std::next(at);
-    opened.apply();
+    open(opened);
   }
 
   void note(uint64_t address, uint64_t bytes, bool writes, uint64_t work) {
@@ -139,6 +142,7 @@ class Pages {
     if (!running_.erase(work) || listed_.empty() || !handled_.load(std::memory_order_relaxed)()) return;
     std::vector<uint64_t> left;
     Protect closing;
+    std::sort(listed_.begin(), listed_.end());  // neighbours share mappings
     for (const uint64_t page : listed_) {
       const auto found = states_.find(page);
       if (found == states_.end()) continue;
@@ -146,12 +150,14 @@ class Pages {
       const bool busy = isBusy(state);
       state.listed = busy && !state.open;
       if (state.listed) left.push_back(page);
-      if (busy || state.by.empty() || state.open || state.closed || !addsRun(page)) continue;
-      state.closed = true;
-      if (!state.steppers) closing.add(page, protectionOf(state));
+      if (busy || state.by.empty() || state.open || state.closed() || !close(page, state)) continue;
+      if (!state.steppers) closing.add(page, state.protection);
     }
     listed_.assign(left.begin(), left.end());  // which keeps the room that fault() counts on
-    for (const uint64_t page : closing.apply()) setOpen(page, states_[page]);
+    const std::vector<uint64_t> refused = closing.apply();
+    Protect opened;  // some of them may be closed
+    for (const uint64_t page : refused) reopen(page, states_[page], opened);
+    open(opened);
   }
 
   void hostLearned() {
@@ -162,7 +168,8 @@ class Pages {
       dropOver(at->second, known);
       at = at->second.by.empty() ? forget(at, opened) : std::next(at);
     }
-    opened.apply();
+    if (edges_ > kMostEdges) reopenAll(opened);  // before the system is asked for so many mappings
+    open(opened);
   }
 
   Fault fault(uint64_t address, bool ofProgram) {
@@ -171,39 +178,40 @@ class Pages {
       return mprotect(reinterpret_cast<void*>(page), kPage, kOpen) ? Fault::Foreign : Fault::WasOpen;
     const Held lock(mutex_);
     const auto found = states_.find(page);
-    if (found == states_.end() || !found->second.closed) return Fault::WasOpen;
+    if (found == states_.end() || !found->second.closed()) {
+      protect(page, page + kPage, kOpen);  // should the system have refused it before
+      return Fault::WasOpen;
+    }
     PageState& state = found->second;
     if (ofProgram) std::erase_if(state.by, [](const Touched& touched) { return isOver(touched); });
     if (state.by.empty()) return openKnown(page, state);
     state.open |= ofProgram && ++state.faults > kMostSteps;
-    if (!ofProgram && !state.listed) {
-      state.listed = true;
-      listed_.push_back(page);
+    if (ofProgram && !state.open && protect(page, page + kPage, kOpen)) {
+      ++state.steppers;
+      return Fault::Step;
     }
-    if (!ofProgram || state.open) setOpen(page, state);
-    mprotect(reinterpret_cast<void*>(page), kPage, kOpen);
-    if (!state.closed) return Fault::Opened;
-    ++state.steppers;
-    return Fault::Step;
+    if (!ofProgram) list(page, state);
+    openHere(page, state);
+    return Fault::Opened;
   }
   void stepped(uint64_t address) {
     const uint64_t page = address / kPage * kPage;
     const Held lock(mutex_);
     const auto found = states_.find(page);
     if (found == states_.end() || !found->second.steppers || --found->second.steppers) return;
-    if (!found->second.closed) return;
-    if (mprotect(reinterpret_cast<void*>(page), kPage, protectionOf(found->second))) setOpen(page, found->second);
+    PageState& state = found->second;
+    if (state.closed() && !protect(page, page + kPage, state.protection)) set(page, state, kOpen);
   }
   void openAll() {
     const Held lock(mutex_);
     Protect opened;
     for (auto& [page, state] : states_) {
       state.open = true;
-      if (!state.closed) continue;
-      setOpen(page, state);
+      if (!state.closed()) continue;
+      set(page, state, kOpen);
       opened.add(page, kOpen);
     }
-    opened.apply();
+    open(opened);
   }
 
   void closeWhere(bool (*handled)()) { handled_.store(handled, std::memory_order_release); }
@@ -237,9 +245,7 @@ class Pages {
       state.by.push_back({work, known->line, writes});
     else
       *same = {std::max(same->work, work), known->line, same->writes || writes};
-    if (state.listed) return;
-    state.listed = true;
-    listed_.push_back(page);
+    list(page, state);
   }
   bool isBusy(const PageState& state) const VG_REQUIRES(mutex_) {
     for (const Touched& touched : state.by)
@@ -260,8 +266,8 @@ class Pages {
   // An entry stays while threads step over its page: work that comes meanwhile must not close it before them.
   States::iterator forget(States::iterator at, Protect& opened) VG_REQUIRES(mutex_) {
     PageState& state = at->second;
-    if (state.closed) opened.add(at->first, kOpen);
-    setOpen(at->first, state);
+    if (state.closed()) opened.add(at->first, kOpen);
+    set(at->first, state, kOpen);
     if (std::atomic<uint64_t>* const last = lastOf(at->first)) last->store(0, std::memory_order_relaxed);
     if (!state.steppers) return states_.erase(at);
     state.by.clear();
@@ -272,26 +278,77 @@ class Pages {
   // The host has waited since the page was closed. The entry stays until hostLearned(), as memory may not be freed
   // here.
   Fault openKnown(uint64_t page, PageState& state) VG_REQUIRES(mutex_) {
-    setOpen(page, state);
     if (std::atomic<uint64_t>* const last = lastOf(page)) last->store(0, std::memory_order_relaxed);
-    mprotect(reinterpret_cast<void*>(page), kPage, kOpen);
+    openHere(page, state);
     return Fault::Opened;
   }
-  bool isClosed(uint64_t page) const VG_REQUIRES(mutex_) {
-    const auto found = states_.find(page);
-    return found != states_.end() && found->second.closed;
+
+  static bool protect(uint64_t from, uint64_t end, int protection) {
+    return !mprotect(reinterpret_cast<void*>(from), end - from, protection);
   }
-  // Whether one more page may be closed, which is counted then. With a gap on both sides it is a run of its own.
-  bool addsRun(uint64_t page) VG_REQUIRES(mutex_) {
-    const int beside = isClosed(page - kPage) + isClosed(page + kPage);
-    if (beside == 0 && runs_ >= kMostRuns) return false;
-    runs_ += static_cast<size_t>(1 - beside);
+  PageState* closedAt(uint64_t page) VG_REQUIRES(mutex_) {
+    const auto found = states_.find(page);
+    return found != states_.end() && found->second.closed() ? &found->second : nullptr;
+  }
+  int protectionAt(uint64_t page) VG_REQUIRES(mutex_) {
+    const PageState* const state = closedAt(page);
+    return state ? state->protection : kOpen;
+  }
+  // How many edges there would be if a page had another protection.
+  size_t edgesWith(uint64_t page, const PageState& state, int protection) VG_REQUIRES(mutex_) {
+    const int before = protectionAt(page - kPage), behind = protectionAt(page + kPage);
+    return edges_ + (protection != before) + (protection != behind) - (state.protection != before) -
+           (state.protection != behind);
+  }
+  bool permitted(size_t edges) const VG_REQUIRES(mutex_) { return edges <= kMostEdges || edges <= edges_; }
+  void set(uint64_t page, PageState& state, int protection) VG_REQUIRES(mutex_) {
+    edges_ = edgesWith(page, state, protection);
+    state.protection = protection;
+  }
+  // As it should be, or where that takes too many mappings more than it should: then reads of what was only read fault,
+  // and are found to be right. False: it stays open.
+  bool close(uint64_t page, PageState& state) VG_REQUIRES(mutex_) {
+    const int wanted = protectionOf(state);
+    const bool few = edgesWith(page, state, wanted) <= kManyEdges;
+    const int protection = few ? wanted : PROT_NONE;
+    if (!permitted(edgesWith(page, state, protection))) return false;
+    set(page, state, protection);
     return true;
   }
-  void setOpen(uint64_t page, PageState& state) VG_REQUIRES(mutex_) {
-    if (!state.closed) return;
-    state.closed = false;
-    runs_ -= static_cast<size_t>(1 - isClosed(page - kPage) - isClosed(page + kPage));
+  void list(uint64_t page, PageState& state) VG_REQUIRES(mutex_) {
+    if (std::exchange(state.listed, true)) return;
+    listed_.push_back(page);
+  }
+  // Opens a page, with all closed ones around it where the page alone would take too many mappings: these are closed
+  // again when work ends. Takes no memory.
+  void openHere(uint64_t page, PageState& state) VG_REQUIRES(mutex_) {
+    if (permitted(edgesWith(page, state, kOpen)) && protect(page, page + kPage, kOpen)) return set(page, state, kOpen);
+    uint64_t from = page, end = page + kPage;
+    while (closedAt(from - kPage)) from -= kPage;
+    while (closedAt(end)) end += kPage;
+    for (uint64_t at = from; at < end; at += kPage) {
+      PageState& other = *closedAt(at);
+      if (at != page && !other.open) list(at, other);
+      set(at, other, kOpen);
+    }
+    protect(from, end, kOpen);
+  }
+  void reopen(uint64_t page, PageState& state, Protect& opened) VG_REQUIRES(mutex_) {
+    set(page, state, kOpen);
+    opened.add(page, kOpen);
+  }
+  void reopenAll(Protect& opened) VG_REQUIRES(mutex_) {
+    for (auto& [page, state] : states_) {
+      if (!state.closed()) continue;
+      list(page, state);
+      reopen(page, state, opened);
+    }
+  }
+  // Where the system refuses a part, it is asked for all: that takes no mappings.
+  void open(Protect& opened) VG_REQUIRES(mutex_) {
+    if (opened.apply().empty()) return;
+    reopenAll(opened);
+    opened.apply();
   }
 
   Mutex mutex_;
@@ -299,7 +356,7 @@ class Pages {
   uint64_t base_ = 0, span_ = 0;  // constant once there are chunks
   std::atomic<std::atomic<Chunk*>*> chunks_{nullptr};
   States states_ VG_GUARDED_BY(mutex_);
-  size_t runs_ VG_GUARDED_BY(mutex_) = 0;                       // of closed pages side by side
+  size_t edges_ VG_GUARDED_BY(mutex_) = 0;                      // between pages of different protection
   std::vector<uint64_t> listed_ VG_GUARDED_BY(mutex_);          // pages to be closed
   std::unordered_set<uint64_t> running_ VG_GUARDED_BY(mutex_);  // works that have touched pages
 };
