@@ -29,9 +29,9 @@ namespace {
 class Observer final : public ptx::Observer {
  public:
   ptx::BlockObserver* enter(ptx::BlockState& block, const ptx::Module& module, const ptx::Function& entry,
-                            bool carriesOrder, uint32_t reserved) override {
+                            ptx::Carries carries, uint32_t reserved) override {
     BlockChecks& checks = of(block);
-    checks.enter(block, module, entry, carriesOrder, reserved);
+    checks.enter(block, module, entry, carries, reserved);
     return &checks;
   }
   void stuck(const ptx::BlockState& block) { of(block).stuck(); }

@@ -59,7 +59,7 @@ void beginCluster(const ptx::BlockState& block) {
 }  // namespace
 
 void BlockChecks::begin(ptx::BlockState& block, const ptx::Module& module, const ptx::Function& entry,
-                        bool ordersByAtomics, uint32_t reserved) {
+                        ptx::Carries carries, uint32_t reserved) {
   resolveOverwrite();
   block_ = &block;
   if (module_ != &module) guesses_.clear();
@@ -67,7 +67,8 @@ void BlockChecks::begin(ptx::BlockState& block, const ptx::Module& module, const
   reports_.enter(block, module, entry);
   grid_ = block.launch->gridId;
   number_ = block.blockNumber;
-  ordersByAtomics_ = ordersByAtomics;
+  ordersByAtomics_ = carries != ptx::Carries::Nothing;
+  ordersBlocks_ = carries == ptx::Carries::BetweenBlocks;
   if (clocks_.nearlyFull()) clocks_ = Clocks();
   const uint32_t* const cluster = block.launch->clusterSize;
   inCluster_ = uint64_t{cluster[0]} * cluster[1] * cluster[2] > 1;

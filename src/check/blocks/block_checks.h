@@ -42,12 +42,11 @@ inline uint32_t linear(uint32_t warp, uint32_t lane) { return warp * ptx::kWarpS
 
 class BlockChecks final : public ptx::BlockObserver {
  public:
-  // A warp of the block is about to run. `ordersByAtomics`: the kernel has fences or the like, so that atomics and
-  // flags carry order. `reserved`: bytes of shared memory, from its beginning, that the system fills.
-  void enter(ptx::BlockState& block, const ptx::Module& module, const ptx::Function& entry, bool ordersByAtomics,
+  // A warp of the block is about to run. `carries`: what of fences and the like the kernel has, so that atomics
+  // and flags carry order. `reserved`: bytes of shared memory, from its beginning, that the system fills.
+  void enter(ptx::BlockState& block, const ptx::Module& module, const ptx::Function& entry, ptx::Carries carries,
              uint32_t reserved) {
-    if (grid_ != block.launch->gridId || number_ != block.blockNumber)
-      begin(block, module, entry, ordersByAtomics, reserved);
+    if (grid_ != block.launch->gridId || number_ != block.blockNumber) begin(block, module, entry, carries, reserved);
   }
   // allows() in parts: whether the access may happen, and what comes of it for those that read and write later.
   bool permits(const ptx::Access& access, Own own);
@@ -93,7 +92,7 @@ class BlockChecks final : public ptx::BlockObserver {
     global_memory::Conflict conflict;  // of global memory
     const ptx::Instruction* at = nullptr;
   };
-  void begin(ptx::BlockState& block, const ptx::Module& module, const ptx::Function& entry, bool ordersByAtomics,
+  void begin(ptx::BlockState& block, const ptx::Module& module, const ptx::Function& entry, ptx::Carries carries,
              uint32_t reserved);
   SharedPlace sharedPlace(const ptx::Access& access) const {
     constexpr uint64_t kWindow = 1024;  // the size of a block's shared memory is rounded up to it
@@ -124,7 +123,7 @@ class BlockChecks final : public ptx::BlockObserver {
   ptx::BlockState* block_ = nullptr;
   const ptx::Module* module_ = nullptr;
   uint64_t grid_ = 0, number_ = 0;
-  bool ordersByAtomics_ = false;
+  bool ordersByAtomics_ = false, ordersBlocks_ = false;
   bool inCluster_ = false;  // others may touch its shared memory, which is not followed
   Clocks clocks_;
   SharedMemory shared_;

@@ -115,7 +115,7 @@ void BlockChecks::checkGlobalRace(const ptx::Access& access, uint64_t address) {
   const bool fine = global_.touch(access, address, thread, conflict);
   if (ordersByAtomics_ && access.strong) {
     notes_.take(*block_, shared_, clocks_);
-    global_.pass(access, thread);
+    if (ordersBlocks_ && !access.instruction->has(ptx::Mod::Cta)) global_.pass(access, thread);
     clocks_.pass(thread, address);
   }
   if (fine || guesses(conflict, access)) return;

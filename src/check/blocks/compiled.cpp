@@ -46,7 +46,7 @@ bool memoryOnly() { return (toolsOn.load(std::memory_order_relaxed) & kOfKernels
 BlockChecks& entered(ptx::BlockState& block, const CompiledKernel& kernel) {
   void* const known = block.checked ? block.checked->owner : nullptr;
   BlockChecks& checks = known ? *static_cast<BlockChecks*>(known) : blockChecks(block);
-  checks.enter(block, kernel.module(), kernel.entry(), kernel.carriesOrder(), kernel.reserved());
+  checks.enter(block, kernel.module(), kernel.entry(), kernel.carries(), kernel.reserved());
   return checks;
 }
 
@@ -314,7 +314,7 @@ CompiledKernel::CompiledKernel(const ptx::Module& module, const std::vector<cons
     for (const ptx::Instruction& i : function->body) {
       if (index_.size() <= i.line) index_.resize(i.line + 1);
       if (!index_[i.line]) index_[i.line] = &i;
-      carriesOrder_ |= ptx::carriesOrder(i);
+      carries_ = ptx::carries(carries_, i);
     }
 }
 

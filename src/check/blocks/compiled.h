@@ -7,6 +7,7 @@
 #include "ptx/abi/check_abi.h"
 #include "ptx/abi/kernel_abi.h"
 #include "ptx/facts/layout.h"
+#include "ptx/interpreter/observer.h"
 #include "ptx/text/ast.h"
 
 namespace vg::check {
@@ -25,7 +26,7 @@ class CompiledKernel {
   const ptx::Function& entry() const { return entry_; }
   uint32_t reserved() const { return reserved_; }
   // As ptx::Observer::enter() means it.
-  bool carriesOrder() const { return carriesOrder_; }
+  ptx::Carries carries() const { return carries_; }
   const ptx::SharedLayout::Slot& sharedSlot(uint32_t number) const { return shared_.slots[number]; }
   uint32_t parameterBytes() const { return parameterBytes_; }
   // The instruction of a PTX line; null when there is none.
@@ -37,7 +38,7 @@ class CompiledKernel {
   const uint32_t reserved_;
   const ptx::SharedLayout shared_;
   uint32_t parameterBytes_ = 0;
-  bool carriesOrder_ = false;
+  ptx::Carries carries_ = ptx::Carries::Nothing;
   std::vector<const ptx::Instruction*> index_;  // by line
 };
 

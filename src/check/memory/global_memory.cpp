@@ -36,6 +36,8 @@ void eachBit(uint32_t mask, Visit visit) {
   for (; mask; mask &= mask - 1) visit(static_cast<uint32_t>(std::countr_zero(mask)));
 }
 
+constexpr Where kLow = kLine | kOfBlock;
+
 // An access of some words of a granule, in two words of 64 bits: lanes touch 1, 2, 4 .. words each, of which the thread
 // of the granule's first word is `thread`, if one touched it.
 class Entry {
@@ -46,13 +48,13 @@ class Entry {
   Entry() = default;
   Entry(Who who, int32_t thread, uint64_t shift, uint32_t words, Where where, bool writes)
       : who_(who.id() << 32 | uint64_t{who.clock()} << kThreadBits | static_cast<uint64_t>(thread + kBefore)),
-        what_(uint64_t{words} << 32 | uint64_t{where & kLine} << 8 | (where >> 28) << 4 | shift << 1 | writes) {}
+        what_(uint64_t{words} << 32 | uint64_t{where & kLow} << 8 | (where >> 28) << 4 | shift << 1 | writes) {}
 
   uint64_t id() const { return who_ >> 32; }
   uint32_t clock() const { return static_cast<uint32_t>(who_) >> kThreadBits; }
   uint32_t words() const { return static_cast<uint32_t>(what_ >> 32); }  // bit k: word k
   bool writes() const { return what_ & 1; }
-  Where where() const { return (static_cast<Where>(what_) >> 4 << 28) | (static_cast<Where>(what_) >> 8 & kLine); }
+  Where where() const { return (static_cast<Where>(what_) >> 4 << 28) | (static_cast<Where>(what_) >> 8 & kLow); }
   bool ofTwo() const { return shift() == kTwoThreads; }
   Who of(uint32_t word) const { return Who(id(), static_cast<uint32_t>(thread() + laneOf(word)), clock()); }
   // A number of its own for each warp and each copy.
@@ -269,8 +271,10 @@ Shadow& shadow() {  // never destroyed
   return undyingFrom<Shadow>([] { return Shadow(); });
 }
 
-// Accesses that are meant to meet; but two copies are not.
-bool meantToMeet(Where one, Where other) { return (one & other & kStrong) && !(one & other & kCopy); }
+// Accesses that are meant to meet; but two copies are not, nor are two blocks of whom one looks at its own alone.
+bool meantToMeet(Where one, Where other, bool sameBlock) {
+  return (one & other & kStrong) && !(one & other & kCopy) && (sameBlock || !((one | other) & kOfBlock));
+}
 
 // A row's part in one granule, while it is looked at.
 class Touch {
@@ -377,7 +381,8 @@ class Touch {
   }
 
   bool conflicts(Who earlier, Where where, Who now) const {
-    if (!earlier.anybody() || party_.surely(earlier, now) || meantToMeet(where, row_.where)) return false;
+    if (!earlier.anybody() || party_.surely(earlier, now)) return false;
+    if (meantToMeet(where, row_.where, earlier.id() == now.id())) return false;
     return !party_.ordered(earlier, now.thread());
   }
   // Whether that is a conflict which ends it.

@@ -45,10 +45,13 @@ class Who {
 // Where the code of an access is: its PTX line, and what it was.
 using Where = uint32_t;
 inline constexpr Where kStrong = 1u << 31, kCopy = 1u << 30, kFreed = 1u << 29, kAllocated = 1u << 28;
-inline constexpr Where kLine = (1u << 24) - 1;
+inline constexpr Where kOfBlock = 1u << 23;  // of kStrong: with the scope of a block, not meant for those of others
+inline constexpr Where kLine = kOfBlock - 1;
 
 inline Where whereOf(const ptx::Access& access) {
-  return (access.instruction ? access.instruction->line & kLine : 0) | (access.strong ? kStrong : 0);
+  const Where line = access.instruction ? access.instruction->line & kLine : 0;
+  if (!access.strong) return line;
+  return line | kStrong | (access.instruction && access.instruction->has(ptx::Mod::Cta) ? kOfBlock : 0);
 }
 
 // Who accesses, and what is ordered before that.

@@ -230,7 +230,10 @@ std::vector<std::string> GlobalRaces::tell(const Conflict& conflict) const {
                               : other == work_
                                   ? "nothing like a barrier of the grid, or a fence with an atomic, is between them"
                                   : "their streams do not wait for each other";
-  return {otherSide(*other, work_.get(), conflict), missing};
+  std::vector<std::string> told{otherSide(*other, work_.get(), conflict), missing};
+  if (!sameBlock && conflict.where & global_memory::kOfBlock)
+    told.push_back("its scope is its own block (.cta): it orders nothing for others");
+  return told;
 }
 
 const ptx::Module* GlobalRaces::moduleOf(Who who) const {

@@ -321,7 +321,7 @@ void interpretWarps(BlockState* block, uint32_t firstWarp, uint32_t endWarp) {
   interpreter::Warp* const warp = program->takeWarp(block, firstWarp);  // a trap does not come back to return it
   for (uint32_t w = firstWarp; w < endWarp; ++w) {
     warp->observer = program->observer ? program->observer->enter(*block, *program->module, *program->entry->function,
-                                                                  program->carriesOrder, program->shared.reserved)
+                                                                  program->carries, program->shared.reserved)
                                        : nullptr;
     warp->watched = warp->observer && warp->observer->watchesAccesses();
     warp->start(block, program, w);

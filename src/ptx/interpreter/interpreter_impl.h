@@ -138,8 +138,8 @@ class Program final : public InterpreterProgram {
 
   const Module* module = nullptr;
   Observer* observer = nullptr;
-  bool allocates = false;     // has alloca
-  bool carriesOrder = false;  // has fences, or accesses that order others
+  bool allocates = false;              // has alloca
+  Carries carries = Carries::Nothing;  // of fences, and accesses that order others
   const FunctionCode* entry = nullptr;
   std::vector<std::unique_ptr<FunctionCode>> functions;  // by Module::functions index; null: not reachable
   SharedLayout shared;

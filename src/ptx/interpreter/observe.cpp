@@ -35,6 +35,11 @@ bool carriesOrder(const Instruction& i) {
          i.has(Mod::Release) || i.has(Mod::AcqRel);
 }
 
+// Objects that threads wait at say in other words whom they are for.
+bool carriesOrderBetweenBlocks(const Instruction& i) {
+  return carriesOrder(i) && (!i.has(Mod::Cta) || rowOf(i.op).meets == Meets::Object);
+}
+
 bool waitsForCopies(const Instruction& i) {
   return i.op == Op::Cp && !i.has(Mod::Bulk) &&
          (i.has(Mod::CommitGroup) || i.has(Mod::WaitGroup) || i.has(Mod::WaitAll));

@@ -35,6 +35,14 @@ Access::Kind kindOfAccess(const Instruction& i, bool first);
 bool isStrongAccess(const Instruction& i);
 // Whether it may order what threads do in memory: a fence, an access with an order, an object that threads wait at.
 bool carriesOrder(const Instruction& i);
+// The same between threads of different blocks: not what has the scope of a block (.cta).
+bool carriesOrderBetweenBlocks(const Instruction& i);
+// How far what a kernel has of these carries.
+enum class Carries : uint8_t { Nothing, WithinBlocks, BetweenBlocks };
+inline Carries carries(Carries before, const Instruction& i) {
+  if (before == Carries::BetweenBlocks || !carriesOrder(i)) return before;
+  return carriesOrderBetweenBlocks(i) ? Carries::BetweenBlocks : Carries::WithinBlocks;
+}
 // Of cp.async without bulk: whether it ends a group or waits for some, and does not copy.
 bool waitsForCopies(const Instruction& i);
 
@@ -98,9 +106,9 @@ class BlockObserver {
 class Observer {
  public:
   // Before a warp of the block runs; the same block gets the same answer until its last warp has ended.
-  // `carriesOrder`: the kernel has fences or the like, so that atomics and flags may order the accesses of threads.
+  // `carries`: what of fences and the like the kernel has, so that atomics and flags may order the accesses of threads.
   // `reserved`: bytes of shared memory, from its beginning, that are not the kernel's own.
-  virtual BlockObserver* enter(BlockState& block, const Module& module, const Function& entry, bool carriesOrder,
+  virtual BlockObserver* enter(BlockState& block, const Module& module, const Function& entry, Carries carries,
                                uint32_t reserved) = 0;
 
  protected:

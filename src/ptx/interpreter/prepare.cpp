@@ -82,7 +82,7 @@ class Preparation {
       step(f_->body[k], code.steps[k]);
       Step& s = code.steps[k];
       p_.allocates |= s.i->op == Op::Alloca;
-      p_.carriesOrder |= ptx::carriesOrder(*s.i);
+      p_.carries = ptx::carries(p_.carries, *s.i);
       if (s.compute || s.execute || s.flow != Flow::None) continue;
       s.flow = Flow::Illegal;
       gap(*s.i);

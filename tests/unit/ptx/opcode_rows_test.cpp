@@ -47,7 +47,7 @@ class RowChecks final : public BlockObserver, public Observer {
  public:
   std::set<Op> touched, met;
 
-  BlockObserver* enter(BlockState&, const Module&, const Function&, bool, uint32_t) override { return this; }
+  BlockObserver* enter(BlockState&, const Module&, const Function&, Carries, uint32_t) override { return this; }
   bool watchesAccesses() const override { return true; }
   bool allows(const Access& access, Own) override {
     const Opcode& row = touch(access);
