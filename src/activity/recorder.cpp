@@ -203,7 +203,9 @@ void consumerThread(void* data) {
     const uint32_t seen = r.signal.load(std::memory_order_acquire);
     const bool asked = recording();
     asked ? tick_clock::keep() : tick_clock::rest();
-    if (!consume(r)) futex::wait(r.signal, seen, asked ? &kPause : nullptr);
+    const bool any = consume(r);
+    // Whoever reads what is being written slows down who writes it, so a pause comes first where little waits.
+    if (!r.chunks.manyWait()) futex::wait(r.signal, seen, asked || any ? &kPause : nullptr);
   }
 }
 
