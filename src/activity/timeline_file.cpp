@@ -18,6 +18,7 @@ namespace {
 
 constexpr size_t kEnough = 256 << 10;  // bytes that are written at once
 constexpr size_t kBuffer = kEnough + (64 << 10);
+constexpr size_t kMostRanges = 1 << 16;  // that are open and whose names are known
 // Of an arrow: the event that it leaves and those that it leads to have one number, that of the call.
 constexpr std::string_view kArrow = ",\"bind_id\":";
 constexpr size_t kNumbers = 128;  // bytes for the numbers of an event
@@ -450,12 +451,27 @@ void TimelineFile::write(const Note& note) {
   begin(kPhases[static_cast<size_t>(note.kind)], process_, note.thread);
   at(note.time);
   text_ += ",\"cat\":\"nvtx\",\"name\":";
-  appendJsonText(text_, note.name.view());
+  appendJsonText(text_, note.kind == NoteKind::End ? endedRange(note.id) : std::string(note.name.view()));
   if (note.kind == NoteKind::Mark) text_ += ",\"s\":\"t\"";
+  if (note.kind == NoteKind::Start && ranges_.size() < kMostRanges) ranges_.emplace(note.id, note.name.view());
   if (note.kind == NoteKind::Start || note.kind == NoteKind::End) {
     text_ += ",\"id\":";
     appendNumber(text_, note.id);
   }
+  if (note.kind != NoteKind::Pop && note.kind != NoteKind::End) writeDetails(note);
+  end();
+}
+
+// chrome://tracing finds the beginning by the name, too.
+std::string TimelineFile::endedRange(uint64_t id) {
+  const auto found = ranges_.find(id);
+  if (found == ranges_.end()) return {};
+  std::string name = std::move(found->second);
+  ranges_.erase(found);
+  return name;
+}
+
+void TimelineFile::writeDetails(const Note& note) {
   text_ += ",\"args\":{\"domain\":";
   appendJsonText(text_, note.domain.view());
   if (note.category) {
@@ -482,7 +498,6 @@ void TimelineFile::write(const Note& note) {
       appendNumber(text_, note.payloadType == 4 ? note.payload & 0xffffffff : note.payload);
   }
   text_ += '}';
-  end();
 }
 
 void TimelineFile::write(const Name& name) {

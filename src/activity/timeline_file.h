@@ -84,6 +84,8 @@ class TimelineFile final : public Consumer {
   void wrote(const char* end) { used_ = static_cast<size_t>(end - buffer_.get()); }
   char* time(char* to, uint64_t nanoseconds);
   void writeDetails(const Work& work);
+  void writeDetails(const Note& note);
+  std::string endedRange(uint64_t id);
   void writeCounter(const Memory& memory);
   void writeToFile();
 
@@ -100,7 +102,8 @@ class TimelineFile final : public Consumer {
   bool first_ = true;
   uint32_t lastThread_ = 0;  // that was looked for
   std::unordered_set<uint32_t> threads_;
-  std::unordered_set<uint64_t> devices_, tracks_;  // that have a name
+  std::unordered_set<uint64_t> devices_, tracks_;     // that have a name
+  std::unordered_map<uint64_t, std::string> ranges_;  // NVTX's, by number, that are open
   KernelNames names_;
   std::unordered_map<DescribeCall, CallTexts> calls_;
   DescribeCall lastCall_ = nullptr;

@@ -216,6 +216,7 @@ class WholeProgram(Case):
         self.assertEqual((inner["args"]["category"], inner["args"]["payload"]), (7, 2.5))
         start, end = (next(e for e in notes if e["ph"] == phase) for phase in "be")
         self.assertEqual((start["name"], start["id"]), ("spanning \u00fc", end["id"]))
+        self.assertEqual((end["name"], end["cat"]), (start["name"], start["cat"]))  # by which chrome://tracing finds it
 
     def test_a_range_encloses_the_calls_inside_it(self):
         inner = next(e for e in self.timeline.events if e["name"] == "inner")
@@ -334,7 +335,7 @@ class ProgramOfNvtx(Case):
         notes = [e for e in load(self.file) if e.get("cat") == "nvtx"]
         self.assertEqual([(e["ph"], e["name"]) for e in notes],
                          [("B", "pushed"), ("B", "in a domain"), ("i", "mark"), ("E", ""), ("E", ""),
-                          ("b", "started"), ("e", "")])
+                          ("b", "started"), ("e", "started")])
 
 
 if __name__ == "__main__":
