@@ -161,20 +161,23 @@ void readPacket(Recorder& r, const PacketHead& head, Record& record) VG_REQUIRES
   giveBack(r, launch);
 }
 
+void takePacket(Recorder& r, const PacketHead& head) VG_REQUIRES(r.consuming) {
+  Record record;
+  readPacket(r, head, record);
+  struct Freed {
+    Record& record;
+    ~Freed() { record.free(); }
+  } const freed{record};
+  r.taking = true;
+  for (const auto& consumer : r.consumers) consumer->take(record);
+  r.taking = false;
+}
+
 bool consumeLocked(Recorder& r) VG_REQUIRES(r.consuming) {
   if (const uint64_t lost = r.lost.exchange(0, std::memory_order_relaxed))
     for (const auto& consumer : r.consumers) consumer->lost(lost);
-  return r.chunks.read([&r](const PacketHead& head) VG_REQUIRES(r.consuming) {
-    Record record;
-    readPacket(r, head, record);
-    struct Freed {
-      Record& record;
-      ~Freed() { record.free(); }
-    } const freed{record};
-    r.taking = true;
-    for (const auto& consumer : r.consumers) consumer->take(record);
-    r.taking = false;
-  });
+  // The lock is held: that is not seen through read().
+  return r.chunks.read([&r](const PacketHead& head) VG_UNCHECKED_LOCKS { takePacket(r, head); });
 }
 
 // A consumer that lacks memory has lost the record that it was given; the next one may fare better. False where it was

@@ -141,7 +141,7 @@ __global__ void fineSlots(const int* in, int* list, int* size) {
 // Each shortens the way of its own element while others walk over it.
 __global__ void rootsPlainly(int* parent) {
   int at = self();
-  while (parent[at] != at) {      // HERE rootsPlainly
+  while (parent[at] != at) {  // HERE rootsPlainly
     parent[at] = parent[parent[at]];
     at = parent[at];
   }
@@ -240,13 +240,15 @@ static int* filled(size_t count, int from, int step) {
 
 static void together(void (*kernel)(int*, int*), int* a, int* b) {
   void* arguments[] = {&a, &b};
-  CHECK(cudaLaunchCooperativeKernel(reinterpret_cast<void*>(kernel), dim3(kBlocks), dim3(kThreads), arguments, 0, nullptr));
+  CHECK(cudaLaunchCooperativeKernel(reinterpret_cast<void*>(kernel), dim3(kBlocks), dim3(kThreads), arguments, 0,
+                                    nullptr));
 }
 
 // A ring of vertices with two edges each.
 static void graphs(const char* name, int* out) {
   const auto is = [&](const char* other) { return !std::strcmp(name, other); };
-  int *const first = filled(kCount + 1, 0, 2), *const to = filled(2 * kCount, 0, 0), *const level = filled(kCount, -1, 0);
+  int *const first = filled(kCount + 1, 0, 2), *const to = filled(2 * kCount, 0, 0),
+             *const level = filled(kCount, -1, 0);
   int host[2 * kCount];
   for (int v = 0; v < kCount; ++v) {
     host[2 * v] = (v + 1) % kCount;
@@ -274,8 +276,8 @@ static void scopes(const char* name, int* data, int* word, int* out) {
 
 static void run(const char* name) {
   const auto is = [&](const char* other) { return !std::strcmp(name, other); };
-  int *const in = filled(4 * kCount, 1, 1), *const data = filled(4 * kCount, 1, 2), *const out = filled(4 * kCount, 0, 0),
-             *const word = filled(kBlocks, 0, 0);
+  int *const in = filled(4 * kCount, 1, 1), *const data = filled(4 * kCount, 1, 2),
+             *const out = filled(4 * kCount, 0, 0), *const word = filled(kBlocks, 0, 0);
   scopes(name, data, word, out);
   if (is("guardedMaximum")) guardedMaximum<<<kBlocks, kThreads>>>(in, word);
   if (is("fineMaximum")) fineMaximum<<<kBlocks, kThreads>>>(in, word);
@@ -296,7 +298,8 @@ static void run(const char* name) {
   if (is("fineMembers")) fineMembers<<<kBlocks, kThreads>>>(reinterpret_cast<Pair*>(data));
   if (is("wholeStructure")) wholeStructure<<<kBlocks, kThreads>>>(reinterpret_cast<Pair*>(data));
   if (is("bytesOfNeighbour")) bytesOfNeighbour<<<kBlocks, kThreads>>>(reinterpret_cast<char*>(data));
-  if (is("sharedState")) sharedState<<<kBlocks, kThreads>>>(reinterpret_cast<unsigned*>(word), reinterpret_cast<unsigned*>(out));
+  if (is("sharedState"))
+    sharedState<<<kBlocks, kThreads>>>(reinterpret_cast<unsigned*>(word), reinterpret_cast<unsigned*>(out));
   if (is("partlyFilled")) {
     int* fresh = nullptr;
     CHECK(cudaMalloc(&fresh, kCount * sizeof(int)));

@@ -67,8 +67,7 @@ void BlockChecks::begin(ptx::BlockState& block, const ptx::Module& module, const
   reports_.enter(block, module, entry);
   grid_ = block.launch->gridId;
   number_ = block.blockNumber;
-  ordersByAtomics_ = carries != ptx::Carries::Nothing;
-  ordersBlocks_ = carries == ptx::Carries::BetweenBlocks;
+  carries_ = carries;
   if (clocks_.nearlyFull()) clocks_ = Clocks();
   const uint32_t* const cluster = block.launch->clusterSize;
   inCluster_ = uint64_t{cluster[0]} * cluster[1] * cluster[2] > 1;
@@ -165,7 +164,7 @@ inline bool BlockChecks::touchSharedTogether(const ptx::Access& access, const Sh
 }
 
 bool BlockChecks::touchesTogether(const ptx::Access& access, uint64_t laneBytes, uint32_t lanes) {
-  if (ordersByAtomics_ && access.strong) return false;
+  if (carries_ != ptx::Carries::Nothing && access.strong) return false;
   const SharedPlace shared = sharedPlace(access);
   if (shared.isShared) return touchSharedTogether(access, shared, laneBytes, lanes);
   if (wants(Tool::Race) && access.kind != Kind::Touch) {

@@ -123,7 +123,7 @@ class BlockChecks final : public ptx::BlockObserver {
   ptx::BlockState* block_ = nullptr;
   const ptx::Module* module_ = nullptr;
   uint64_t grid_ = 0, number_ = 0;
-  bool ordersByAtomics_ = false, ordersBlocks_ = false;
+  ptx::Carries carries_ = ptx::Carries::Nothing;
   bool inCluster_ = false;  // others may touch its shared memory, which is not followed
   Clocks clocks_;
   SharedMemory shared_;

@@ -73,7 +73,8 @@ void BlockChecks::checkRace(const ptx::Access& access, uint32_t offset) {
   if (access.kind == Kind::Touch) return;
   const uint32_t thread = linear(access.warp, access.lane);
   if (access.kind != Kind::Load || access.strong) notes_.take(*block_, shared_, clocks_);
-  if (ordersByAtomics_ && access.strong) clocks_.pass(thread, reinterpret_cast<uint64_t>(block_->shared) + offset);
+  if (carries_ != ptx::Carries::Nothing && access.strong)
+    clocks_.pass(thread, reinterpret_cast<uint64_t>(block_->shared) + offset);
   Hazard hazard;
   if (!shared_.touch(access, offset, thread, clocks_, hazard)) return;
   const bool storesOver = hazard.kind == Hazard::Kind::WriteAfterWrite && access.bytes <= sizeof overwrite_.before;
@@ -113,9 +114,10 @@ void BlockChecks::checkGlobalRace(const ptx::Access& access, uint64_t address) {
   global_memory::Conflict conflict;
   if (access.kind == Kind::Store) underWay_.begins(global_.id(), address, access.bytes);
   const bool fine = global_.touch(access, address, thread, conflict);
-  if (ordersByAtomics_ && access.strong) {
+  if (carries_ != ptx::Carries::Nothing && access.strong) {
     notes_.take(*block_, shared_, clocks_);
-    if (ordersBlocks_ && !access.instruction->has(ptx::Mod::Cta)) global_.pass(access, thread);
+    if (carries_ == ptx::Carries::BetweenBlocks && !access.instruction->has(ptx::Mod::Cta))
+      global_.pass(access, thread);
     clocks_.pass(thread, address);
   }
   if (fine || guesses(conflict, access)) return;
@@ -156,7 +158,7 @@ bool BlockChecks::changes(const ptx::Access& access, const std::byte* place) con
 
 void BlockChecks::passes(const ptx::Access& object) {
   resolveOverwrite();
-  if (!ordersByAtomics_ || !wants(Tool::Race)) return;
+  if (carries_ == ptx::Carries::Nothing || !wants(Tool::Race)) return;
   notes_.take(*block_, shared_, clocks_);
   const SharedPlace place = sharedPlace(object);
   const uint32_t thread = linear(object.warp, object.lane);
@@ -281,7 +283,7 @@ void BlockChecks::meet(uint32_t warp, uint32_t mask) {
 
 // The vendor's own code (cooperative groups) hands on by a shuffle what one lane has acquired.
 void BlockChecks::operate(uint32_t warp, uint32_t mask) {
-  if (ordersByAtomics_) meet(warp, mask);
+  if (carries_ != ptx::Carries::Nothing) meet(warp, mask);
 }
 
 void BlockChecks::notNamed(uint32_t warp, uint32_t lane, uint32_t mask, const ptx::Instruction& at) {
