@@ -1,10 +1,8 @@
 #include "cupti/calls/callbacks.h"
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <iterator>
-#include <numeric>
 #include <string_view>
 
 namespace vg::cupti {
@@ -30,6 +28,24 @@ const char* nameIn(const Row (&rows)[kCount], CUpti_CallbackId id) {
     if (row.id == id) return row.name;
   return nullptr;
 }
+
+// Rows by a hash of their names, 0 where there is none: a thousand symbols are looked for when a profiler attaches.
+constexpr size_t kPlaces = 2048;
+constexpr size_t placeOf(std::string_view name) {
+  uint32_t hash = 2166136261;
+  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619;
+  return (hash ^ hash >> 16) % kPlaces;
+}
+constexpr auto kByName = [] {
+  std::array<uint16_t, kPlaces> rows{};
+  for (uint16_t row = 1; row < std::size(kDriver); ++row) {
+    size_t at = placeOf(kDriver[row].name);
+    while (rows[at]) at = (at + 1) % kPlaces;
+    rows[at] = row;
+  }
+  return rows;
+}();
+static_assert(std::size(kDriver) < kPlaces / 2);
 
 }  // namespace
 
@@ -63,21 +79,11 @@ const char* callbackName(CUpti_CallbackDomain domain, CUpti_CallbackId id) {
   }
 }
 
-// A table of places in the other by name: a thousand symbols are looked for when a profiler attaches.
 CUpti_CallbackId driverCallback(const char* symbol) {
-  constexpr size_t kCount = std::size(kDriver);
-  static constexpr auto kByName = [] {
-    std::array<uint16_t, kCount> places{};
-    std::iota(places.begin(), places.end(), uint16_t{0});
-    std::sort(places.begin(), places.end(), [](uint16_t a, uint16_t b) {
-      return std::string_view(kDriver[a].name) < std::string_view(kDriver[b].name);
-    });
-    return places;
-  }();
   const std::string_view name(symbol);
-  const auto place = std::lower_bound(kByName.begin(), kByName.end(), name,
-                                      [](uint16_t a, std::string_view n) { return kDriver[a].name < n; });
-  return place != kByName.end() && kDriver[*place].name == name ? kDriver[*place].id : 0;
+  for (size_t at = placeOf(name); kByName[at]; at = (at + 1) % kPlaces)
+    if (kDriver[kByName[at]].name == name) return kDriver[kByName[at]].id;
+  return 0;
 }
 
 }  // namespace vg::cupti
