@@ -38,10 +38,10 @@ constexpr size_t placeOf(std::string_view name) {
 }
 constexpr auto kByName = [] {
   std::array<uint16_t, kPlaces> rows{};
-  for (uint16_t row = 1; row < std::size(kDriver); ++row) {
+  for (size_t row = 1; row < std::size(kDriver); ++row) {
     size_t at = placeOf(kDriver[row].name);
     while (rows[at]) at = (at + 1) % kPlaces;
-    rows[at] = row;
+    rows[at] = static_cast<uint16_t>(row);
   }
   return rows;
 }();
