@@ -13,10 +13,11 @@
 
 // Invariants:
 // 1. value_ only grows.
-// 2. A sleeper announces itself in sleepers_ before it looks at value_ for the last time; advance() stores value_
-// before it
-//    looks at sleepers_. Both are sequentially consistent, so one of the two sees the other. The same holds for
-//    continuations_.
+// 2. A sleeper announces in awaited_ for which value before it looks at value_ for the last time; advance() stores
+//    value_ before it looks at awaited_. Both are sequentially consistent, so one of the two sees the other. The same
+//    holds for continuations_.
+//    Who tells sleepers forgets what they announced, then changes signal_. A sleeper reads signal_ before it announces,
+//    so it does not sleep when that was forgotten; all announce anew.
 // 3. continuations_ is changed only under continuationLock_. A continuation belongs to whoever took it off the list.
 namespace vg {
 namespace {
@@ -69,9 +70,11 @@ void Timeline::destroy(Timeline* timeline) {
   pool.free = timeline;
 }
 
-void Timeline::tellAll() {
-  if (sleepers_.load(std::memory_order_seq_cst)) {
-    signal_.fetch_add(1, std::memory_order_release);
+// Sleepers that wait for more are left alone.
+void Timeline::tellAll(uint64_t value) {
+  if (awaited_.load(std::memory_order_seq_cst) <= value) {
+    awaited_.store(kNothing, std::memory_order_seq_cst);
+    signal_.fetch_add(1, std::memory_order_seq_cst);
     futex::wakeAll(signal_);
   }
   if (continuations_.load(std::memory_order_seq_cst)) runContinuations();
@@ -120,36 +123,40 @@ bool Timeline::poll(uint64_t value, uint64_t nanoseconds) const {
          spinUntil(ready, nanoseconds, [] { return core_use::leaves(1); });
 }
 
+void Timeline::announce(uint64_t value) {
+  uint64_t least = awaited_.load(std::memory_order_seq_cst);
+  while (value < least && !awaited_.compare_exchange_weak(least, value, std::memory_order_seq_cst)) {
+  }
+}
+
 void Timeline::wait(uint64_t value) {
   if (reached(value) || poll(value, kSpin)) return;
   const uint64_t start = monotonicNanoseconds();
-  sleepers_.fetch_add(1, std::memory_order_seq_cst);
   for (;;) {
     lendHands(*this, value);
-    const uint32_t seen = signal_.load(std::memory_order_acquire);
+    const uint32_t seen = signal_.load(std::memory_order_seq_cst);
+    announce(value);
     if (value_.load(std::memory_order_seq_cst) >= value) break;
     const uint64_t limit = spare_hands::wanted() ? kLookSoon : kLook;
     if (!futex::wait(signal_, seen, &limit)) tellIfLong(start);
   }
-  sleepers_.fetch_sub(1, std::memory_order_relaxed);
 }
 
 bool Timeline::waitFor(uint64_t value, uint64_t nanoseconds) {
   if (reached(value)) return true;
   const uint64_t start = monotonicNanoseconds();
   if (poll(value, nanoseconds < kSpin ? nanoseconds : kSpin)) return true;
-  sleepers_.fetch_add(1, std::memory_order_seq_cst);
   bool done;
   for (;;) {
     lendHands(*this, value);
-    const uint32_t seen = signal_.load(std::memory_order_acquire);
+    const uint32_t seen = signal_.load(std::memory_order_seq_cst);
+    announce(value);
     done = value_.load(std::memory_order_seq_cst) >= value;
     const uint64_t elapsed = monotonicNanoseconds() - start;
     if (done || elapsed >= nanoseconds) break;
     const uint64_t left = std::min(nanoseconds - elapsed, spare_hands::wanted() ? kLookSoon : kLook);
     if (!futex::wait(signal_, seen, &left)) tellIfLong(start);
   }
-  sleepers_.fetch_sub(1, std::memory_order_relaxed);
   return done;
 }
 

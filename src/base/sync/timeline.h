@@ -34,8 +34,9 @@ class alignas(64) Timeline {
     do {
       if (current >= value) return;
     } while (!value_.compare_exchange_weak(current, value, std::memory_order_seq_cst));
-    if (sleepers_.load(std::memory_order_seq_cst) || continuations_.load(std::memory_order_seq_cst)) [[unlikely]]
-      tellAll();
+    if (awaited_.load(std::memory_order_seq_cst) <= value || continuations_.load(std::memory_order_seq_cst))
+        [[unlikely]]
+      tellAll(value);
   }
   // Blocks the calling thread until reached: spins briefly, then sleeps on a futex.
   void wait(uint64_t value);
@@ -45,14 +46,17 @@ class alignas(64) Timeline {
   bool whenReached(Continuation* continuation);
 
  private:
+  static constexpr uint64_t kNothing = UINT64_MAX;
+
   Timeline() = default;
   bool poll(uint64_t value, uint64_t nanoseconds) const;
-  [[gnu::cold]] void tellAll();
+  [[gnu::cold]] void tellAll(uint64_t value);
   void runContinuations();
+  void announce(uint64_t value);
 
   std::atomic<uint64_t> value_{0};
-  std::atomic<uint32_t> sleepers_{0};
-  std::atomic<uint32_t> signal_{0};  // futex word
+  std::atomic<uint64_t> awaited_{kNothing};  // the least value for which a thread sleeps, or less
+  std::atomic<uint32_t> signal_{0};          // futex word
   std::atomic<Continuation*> continuations_{nullptr};
   SpinLock continuationLock_;
   Timeline* nextFree_ = nullptr;

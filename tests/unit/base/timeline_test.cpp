@@ -1,6 +1,7 @@
 #include "base/sync/timeline.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <atomic>
 #include <chrono>
@@ -134,6 +135,59 @@ TEST(Timeline, PingPongLosesNoWakeUp) {
   }
   other.join();
   EXPECT_EQ(pong->value(), b + kRounds);
+}
+
+// Threads that wait for values far apart while others advance step by step; a lost wake-up hangs the test.
+TEST(Timeline, SleepersForDifferentValuesLoseNoWakeUp) {
+  constexpr uint64_t kEnd = 20'000;
+  Timeline* timeline = Timeline::create();
+  const uint64_t start = timeline->value();
+  std::vector<std::thread> threads;
+  for (uint64_t step : {1, 7, 100, 1'999, 20'000})
+    threads.emplace_back([=] {
+      for (uint64_t value = step; value <= kEnd; value += step) {
+        while (step == 7 && !timeline->waitFor(start + value, 1'000)) {
+        }
+        timeline->wait(start + value);
+        ASSERT_TRUE(timeline->reached(start + value));
+      }
+    });
+  std::atomic<uint64_t> next{0};
+  for (int advancing = 0; advancing < 2; ++advancing)
+    threads.emplace_back([=, &next] {
+      for (uint64_t value; (value = ++next) <= kEnd;) {
+        timeline->advance(start + value);
+        if (value % 512 == 0) std::this_thread::sleep_for(std::chrono::microseconds(200));  // all fall asleep
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(timeline->value(), start + kEnd);
+  Timeline::destroy(timeline);
+}
+
+// Who waits for the last of many commands is not woken for each of them.
+TEST(Timeline, ASleeperSleepsOnWhileLessIsReached) {
+  constexpr uint64_t kSteps = 300;
+  Timeline* timeline = Timeline::create();
+  const uint64_t start = timeline->value();
+  std::atomic<bool> begun{false};
+  long changes = 0;
+  std::thread sleeper([&] {
+    rusage before, after;
+    begun = true;
+    getrusage(RUSAGE_THREAD, &before);
+    timeline->wait(start + kSteps);
+    getrusage(RUSAGE_THREAD, &after);
+    changes = after.ru_nvcsw - before.ru_nvcsw;
+  });
+  while (!begun) std::this_thread::yield();
+  for (uint64_t value = 1; value <= kSteps; ++value) {
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+    timeline->advance(start + value);
+  }
+  sleeper.join();
+  EXPECT_LT(changes, 100);  // it also looks up now and then on its own
+  Timeline::destroy(timeline);
 }
 
 }  // namespace
