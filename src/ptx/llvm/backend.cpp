@@ -24,6 +24,7 @@
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
 #include <llvm/Transforms/Scalar/LICM.h>
 #include <llvm/Transforms/Scalar/LoopPassManager.h>
+#include <llvm/Transforms/Scalar/SCCP.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 
@@ -45,6 +46,7 @@
 #include "ptx/llvm/passes/single_loads.h"
 #include "ptx/llvm/passes/split_blocks.h"
 #include "ptx/llvm/passes/split_tests.h"
+#include "ptx/llvm/passes/stepped_places.h"
 #include "ptx/llvm/passes/wide_masks.h"
 #include "ptx/llvm/warps/jammed_warps.h"
 #include "ptx/llvm/warps/told_warps.h"
@@ -121,6 +123,8 @@ void addGoodPasses(llvm::FunctionPassManager& passes) {
   passes.addPass(ChangePass<hideFreezes>());
   passes.addPass(llvm::InstCombinePass(once));
   passes.addPass(ChangePass<showFreezes, combineRowConditions>());
+  // Masks that stay empty all around a loop, which only a look at the whole loop tells.
+  passes.addPass(llvm::SCCPPass());
   passes.addPass(KnownPlacesPass());
   passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(100, 250, /*AllowSpeculation=*/true),
                                                        /*UseMemorySSA=*/true));
@@ -130,14 +134,18 @@ void addGoodPasses(llvm::FunctionPassManager& passes) {
   passes.addPass(llvm::SimplifyCFGPass());
 }
 
-void optimise(llvm::Function& f, Analyses& analyses, bool wideMasks) {
+// Processors of AMD gather and scatter lane by lane, so that as many loads take no longer.
+bool gathersSlowly(const BackendOptions& options) { return !options.wideMasks && options.cpu.starts_with("znver"); }
+
+void optimise(llvm::Function& f, Analyses& analyses, const BackendOptions& options) {
   llvm::FunctionPassManager passes;
   addGoodPasses(passes);
   splitRowLanes(f);
   passes.run(f, analyses.functions);
   jamWarps(f);
   tellOnce(f);
-  wideMasks ? widenMasks(f) : rangeNaNs(f);
+  options.wideMasks ? widenMasks(f) : rangeNaNs(f);
+  if (gathersSlowly(options)) accessStepsSingly(f);
   splitTests(f);
 }
 
@@ -182,7 +190,7 @@ Tier optimise(llvm::Module& module, llvm::TargetMachine& machine, const BackendO
     if (!f.isDeclaration()) functions.push_back(&f);
   for (llvm::Function* const function : functions) {
     llvm::Function& f = *function;
-    tier == Tier::Good ? optimise(f, analyses, options.wideMasks) : tidy(f, analyses);
+    tier == Tier::Good ? optimise(f, analyses, options) : tidy(f, analyses);
     if (options.lean && f.getName() == "vg_kernel") shareOperations(f, kMostInPlace);
     splitBlocks(f, tier == Tier::Good ? kLongestGood : kLongestQuick);
   }

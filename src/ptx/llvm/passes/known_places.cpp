@@ -1,5 +1,6 @@
 #include "ptx/llvm/passes/known_places.h"
 
+#include <llvm/Analysis/ConstantFolding.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/IntrinsicsX86.h>
@@ -298,6 +299,12 @@ bool dropEmpty(llvm::Function& function) {
   bool known = false;
   for (llvm::BasicBlock& block : function)
     for (llvm::Instruction& i : llvm::make_early_inc_range(block)) {
+      if (llvm::isa<llvm::ShuffleVectorInst>(i))  // the order of lanes of a mask that is known by now
+        if (llvm::Constant* const folded = llvm::ConstantFoldInstruction(&i, function.getParent()->getDataLayout())) {
+          i.replaceAllUsesWith(folded);
+          i.eraseFromParent();
+          continue;
+        }
       auto* const call = llvm::dyn_cast<llvm::IntrinsicInst>(&i);
       if (!call) continue;
       const bool gathers = isGather(call->getIntrinsicID());
