@@ -114,7 +114,10 @@ constexpr size_t kLongestGood = 3000, kLongestQuick = 400;
 // Operations on vectors that quick code may have in loops beside calls of them.
 constexpr size_t kMostInPlace = 600;
 
-void addGoodPasses(llvm::FunctionPassManager& passes) {
+// Processors of AMD gather and scatter lane by lane, so that as many loads take no longer.
+bool gathersSlowly(const BackendOptions& options) { return !options.wideMasks && options.cpu.starts_with("znver"); }
+
+void addGoodPasses(llvm::FunctionPassManager& passes, const BackendOptions& options) {
   passes.addPass(llvm::SimplifyCFGPass());
   passes.addPass(llvm::EarlyCSEPass());
   // Once, and early: narrowing sees constants only after it, and kernels run no faster for a second time at the end.
@@ -125,7 +128,7 @@ void addGoodPasses(llvm::FunctionPassManager& passes) {
   passes.addPass(ChangePass<showFreezes, combineRowConditions>());
   // Masks that stay empty all around a loop, which only a look at the whole loop tells.
   passes.addPass(llvm::SCCPPass());
-  passes.addPass(KnownPlacesPass());
+  passes.addPass(KnownPlacesPass(gathersSlowly(options)));
   passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(100, 250, /*AllowSpeculation=*/true),
                                                        /*UseMemorySSA=*/true));
   passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));  // finds here what value numbering does, for half the time
@@ -134,12 +137,9 @@ void addGoodPasses(llvm::FunctionPassManager& passes) {
   passes.addPass(llvm::SimplifyCFGPass());
 }
 
-// Processors of AMD gather and scatter lane by lane, so that as many loads take no longer.
-bool gathersSlowly(const BackendOptions& options) { return !options.wideMasks && options.cpu.starts_with("znver"); }
-
 void optimise(llvm::Function& f, Analyses& analyses, const BackendOptions& options) {
   llvm::FunctionPassManager passes;
-  addGoodPasses(passes);
+  addGoodPasses(passes, options);
   splitRowLanes(f);
   passes.run(f, analyses.functions);
   jamWarps(f);

@@ -23,6 +23,8 @@ using llvm::Intrinsic::ID;
 constexpr size_t kMostSources = 4;
 // So many lanes are loaded or stored one by one rather than by an instruction for all.
 constexpr size_t kFewLanes = 8;
+// So many accesses of more lanes also are, where that is as quick: code gets longer by it.
+constexpr unsigned kMostOfMany = 64;
 
 bool isGather(ID id) {
   return id == llvm::Intrinsic::x86_avx512_mask_gather_dpi_512 ||
@@ -201,6 +203,8 @@ class Known {
 
 class Forwarder {
  public:
+  explicit Forwarder(bool gathersSlowly) : left_(gathersSlowly ? kMostOfMany : 0) {}
+
   void run(llvm::BasicBlock& block) {
     known_.forget();
     for (llvm::Instruction& i : llvm::make_early_inc_range(block)) visit(i);
@@ -245,8 +249,8 @@ class Forwarder {
       if (lanes.empty()) order.push_back(element->value);
       lanes.emplace_back(l, element->lane);
     }
-    const bool few = wanted <= kFewLanes, mostlyKnown = unknown.size() <= 2;
-    if (order.size() > kMostSources || (!few && !mostlyKnown)) return nullptr;
+    const bool mostlyKnown = unknown.size() <= 2;
+    if (order.size() > kMostSources || (!mostlyKnown && !isSingly(wanted))) return nullptr;
     llvm::IRBuilder<> b(&i);
     auto* const type = llvm::cast<llvm::FixedVectorType>(i.getType());
     llvm::Value* out = llvm::Constant::getNullValue(type);
@@ -279,9 +283,17 @@ class Forwarder {
     return b.CreateShuffleVector(into, words, order);
   }
 
-  // Few lanes one after the other; of those with one place the last one's value stays.
-  static void storeSingly(llvm::IntrinsicInst& i, const Access& access) {
-    if (std::count(access.lanes.begin(), access.lanes.end(), true) > static_cast<ptrdiff_t>(kFewLanes)) return;
+  // Whether so many lanes access one after the other.
+  bool isSingly(size_t lanes) {
+    if (lanes <= kFewLanes) return true;
+    if (left_ == 0) return false;
+    --left_;
+    return true;
+  }
+
+  // Lanes one after the other; of those with one place the last one's value stays.
+  void storeSingly(llvm::IntrinsicInst& i, const Access& access) {
+    if (!isSingly(static_cast<size_t>(std::count(access.lanes.begin(), access.lanes.end(), true)))) return;
     llvm::IRBuilder<> b(&i);
     for (unsigned l = 0; l < access.lanes.size(); ++l) {
       if (!access.lanes[l]) continue;
@@ -292,6 +304,7 @@ class Forwarder {
   }
 
   Known known_;
+  unsigned left_;  // accesses of many lanes that may become single ones
 };
 
 // What no lane has goes away. Whether any places are known.
@@ -328,7 +341,7 @@ llvm::PreservedAnalyses KnownPlacesPass::run(llvm::Function& function, llvm::Fun
     return kept;
   }
   llvm::SimplifyCFGPass().run(function, analyses);
-  Forwarder forwarder;
+  Forwarder forwarder(gathersSlowly_);
   for (llvm::BasicBlock& block : function) forwarder.run(block);
   return llvm::PreservedAnalyses::none();
 }

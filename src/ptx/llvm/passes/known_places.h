@@ -10,8 +10,14 @@
 namespace vg::ptx::gen {
 
 // Requires: constants have been folded. Branches on constants are taken out on the way.
-struct KnownPlacesPass : llvm::PassInfoMixin<KnownPlacesPass> {
+class KnownPlacesPass : public llvm::PassInfoMixin<KnownPlacesPass> {
+ public:
+  // `gathersSlowly`: the processor gathers no faster than it loads one by one.
+  explicit KnownPlacesPass(bool gathersSlowly) : gathersSlowly_(gathersSlowly) {}
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses);
+
+ private:
+  const bool gathersSlowly_;
 };
 
 }  // namespace vg::ptx::gen

@@ -106,8 +106,16 @@ std::optional<Access> accessOf(llvm::Instruction& i) {
   const bool gathers = call->getIntrinsicID() == llvm::Intrinsic::x86_avx512_mask_gather_dpi_512;
   if (!gathers && call->getIntrinsicID() != llvm::Intrinsic::x86_avx512_mask_scatter_dpi_512) return std::nullopt;
   if (!match::match(call->getArgOperand(4), match::m_One())) return std::nullopt;
-  Access access{call, call->getArgOperand(gathers ? 1 : 0), call->getArgOperand(2), call->getArgOperand(gathers ? 3 : 1),
-                gathers ? nullptr : call->getArgOperand(3), {}, 0};
+  Access access{call,
+                call->getArgOperand(gathers ? 1 : 0),
+                call->getArgOperand(2),
+                call->getArgOperand(gathers ? 3 : 1),
+                gathers ? nullptr : call->getArgOperand(3),
+                {},
+                0};
+  // Lanes that are known by now are known_places.h's.
+  if (const auto* const known = llvm::dyn_cast<llvm::Constant>(access.mask); known && !known->isAllOnesValue())
+    return std::nullopt;
   const auto distances = distancesOf(access.index, kDeep);
   if (!distances) return std::nullopt;
   access.distances = *distances;
@@ -157,7 +165,12 @@ void split(const Access& access) {
   llvm::IRBuilder<> b(access.call);
   Value* const first = b.CreateExtractElement(access.index, uint64_t{0});
   Value* const whole = isWhole(b, access, first);
-  if (!whole) return;
+  if (!whole || match::match(whole, match::m_Zero())) return;
+  if (match::match(whole, match::m_One())) {
+    if (Value* const alone = singly(access.call, access, first)) access.call->replaceAllUsesWith(alone);
+    access.call->eraseFromParent();
+    return;
+  }
   llvm::Instruction *then = nullptr, *otherwise = nullptr;
   llvm::SplitBlockAndInsertIfThenElse(b.CreateFreeze(whole), access.call, &then, &otherwise,
                                       llvm::MDBuilder(b.getContext()).createBranchWeights(kOften, 1));
