@@ -32,8 +32,9 @@
 #include <vector>
 
 #include "ptx/llvm/ir/warp_ir.h"
+#include "ptx/llvm/numbers/canonical_nans.h"
+#include "ptx/llvm/numbers/exact_products.h"
 #include "ptx/llvm/object/target_machines.h"
-#include "ptx/llvm/passes/canonical_nans.h"
 #include "ptx/llvm/passes/flag_slots.h"
 #include "ptx/llvm/passes/hidden_freezes.h"
 #include "ptx/llvm/passes/hoped_rows.h"
@@ -144,6 +145,7 @@ void optimise(llvm::Function& f, Analyses& analyses, const BackendOptions& optio
   passes.run(f, analyses.functions);
   jamWarps(f);
   tellOnce(f);
+  if (options.features.find("+fma,") != std::string::npos) fuseExactProducts(f);
   options.wideMasks ? widenMasks(f) : rangeNaNs(f);
   if (gathersSlowly(options)) accessStepsSingly(f);
   splitTests(f);

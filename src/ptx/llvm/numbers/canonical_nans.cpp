@@ -1,4 +1,4 @@
-#include "ptx/llvm/passes/canonical_nans.h"
+#include "ptx/llvm/numbers/canonical_nans.h"
 
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
