@@ -21,7 +21,7 @@ struct Feature {
 inline constexpr Feature kPopcnt{1, 'c', 23, State::General}, kFma{1, 'c', 12, State::Avx},
     kF16c{1, 'c', 29, State::Avx}, kAvx{1, 'c', 28, State::Avx}, kAvx2{7, 'b', 5, State::Avx},
     kAvx512F{7, 'b', 16, State::Avx512}, kAvx512Dq{7, 'b', 17, State::Avx512}, kAvx512Cd{7, 'b', 28, State::Avx512},
-    kAvx512Bw{7, 'b', 30, State::Avx512}, kAvx512Vl{7, 'b', 31, State::Avx512};
+    kAvx512Bw{7, 'b', 30, State::Avx512}, kAvx512Vl{7, 'b', 31, State::Avx512}, kAvx512Vnni{7, 'c', 11, State::Avx512};
 inline constexpr Feature kFastRepMove{7, 'b', 9, State::General};  // enhanced `rep movsb` and `rep stosb`
 
 // Leaves 1, 7 and 0x80000001.

@@ -1,14 +1,23 @@
 #include "ptx/operations/matrix.h"
 
+#include <algorithm>
+#include <string>
+
 #include "base/settings.h"
 
 namespace vg::ptx {
 namespace {
 
+// The best up to the one that is asked for.
 const MatrixEngine& chooseEngine() {
-  const bool plain = settings().isa == kPlainMatrixEngine.name;
-  for (const MatrixEngine* candidate : kAllMatrixEngines)
-    if (candidate->supported() && (!plain || candidate == &kPlainMatrixEngine)) return *candidate;
+  const std::string& wanted = settings().isa;
+  const bool isNamed =
+      std::ranges::any_of(kAllMatrixEngines, [&](const auto* engine) { return wanted == engine->name; });
+  bool allowed = !isNamed;
+  for (const MatrixEngine* candidate : kAllMatrixEngines) {
+    allowed |= wanted == candidate->name;
+    if (allowed && candidate->supported()) return *candidate;
+  }
   return kPlainMatrixEngine;
 }
 

@@ -32,9 +32,10 @@ struct MatrixEngine {
   bool (*supported)();
   void (*multiply)(const MatrixForm& form, const std::byte* operands, std::byte* results);
 };
-extern const MatrixEngine kPlainMatrixEngine, kAvx2MatrixEngine;
+extern const MatrixEngine kPlainMatrixEngine, kAvx2MatrixEngine, kAvx512MatrixEngine;
 // The best first.
-inline constexpr const MatrixEngine* kAllMatrixEngines[] = {&kAvx2MatrixEngine, &kPlainMatrixEngine};
+inline constexpr const MatrixEngine* kAllMatrixEngines[] = {&kAvx512MatrixEngine, &kAvx2MatrixEngine,
+                                                            &kPlainMatrixEngine};
 
 // Where the k-th stored element of a row of a sparse A stands in the whole row. `metadata`: 32 words, in lane order.
 uint32_t sparseColumn(const MatrixForm& form, const uint32_t* metadata, uint32_t row, uint32_t k);

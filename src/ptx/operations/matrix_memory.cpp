@@ -48,10 +48,10 @@ bool rowsOf(const std::byte* operands, uint32_t tiles, uint32_t mask, uint64_t* 
 }
 
 MatrixFault loadRows(const MatrixForm& form, uint32_t mask, const std::byte* operands, std::byte* results) {
-  uint64_t rows[kLanes] = {};
+  uint64_t rows[kLanes];
   if (!rowsOf(operands, form.n, mask, rows)) return MatrixFault::Misaligned;
   for (uint32_t tile = 0; tile < form.n; ++tile) {
-    alignas(16) std::byte loaded[kTileBytes] = {};
+    alignas(16) std::byte loaded[kTileBytes];
     std::byte* const to = form.has(kMatrixTransposed) ? loaded : results + tile * kTileBytes;
     for (uint32_t r = 0; r < kRows; ++r) {
       if (rows[kRows * tile + r])
@@ -65,7 +65,7 @@ MatrixFault loadRows(const MatrixForm& form, uint32_t mask, const std::byte* ope
 }
 
 MatrixFault storeRows(const MatrixForm& form, uint32_t mask, const std::byte* operands) {
-  uint64_t rows[kLanes] = {};
+  uint64_t rows[kLanes];
   if (!rowsOf(operands, form.n, mask, rows)) return MatrixFault::Misaligned;
   const std::byte* const registers = operands + 8 * kLanes;
   for (uint32_t tile = 0; tile < form.n; ++tile) {
