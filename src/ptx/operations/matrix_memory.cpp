@@ -37,6 +37,71 @@ void transpose(const std::byte* from, std::byte* to) {
   std::memcpy(to, rows, sizeof rows);
 }
 
+// Rows of `kBytes`, one after another, from lines of memory; and back.
+template <uint32_t kBytes>
+void copyRows(const std::byte* from, size_t fromPitch, std::byte* to, size_t toPitch) {
+  for (uint32_t row = 0; row < kRows; ++row) std::memcpy(to + row * toPitch, from + row * fromPitch, kBytes);
+}
+
+// A row of eight elements as vectors of 16 bytes, and the same with even ones in front of odd ones.
+template <class Vector, uint32_t kVectors>
+struct Row {
+  Vector parts[kVectors];
+
+  Row parted() const {
+    Row out;
+    for (uint32_t n = 0; n < kVectors / 2; ++n) {
+      const Vector a = parts[2 * n], b = parts[2 * n + 1];
+      if constexpr (sizeof(a[0]) == 4) {
+        out.parts[n] = __builtin_shufflevector(a, b, 0, 2, 4, 6);
+        out.parts[kVectors / 2 + n] = __builtin_shufflevector(a, b, 1, 3, 5, 7);
+      } else {
+        out.parts[n] = __builtin_shufflevector(a, b, 0, 2);
+        out.parts[kVectors / 2 + n] = __builtin_shufflevector(a, b, 1, 3);
+      }
+    }
+    return out;
+  }
+  Row joined() const {
+    Row out;
+    for (uint32_t n = 0; n < kVectors / 2; ++n) {
+      const Vector even = parts[n], odd = parts[kVectors / 2 + n];
+      if constexpr (sizeof(even[0]) == 4) {
+        out.parts[2 * n] = __builtin_shufflevector(even, odd, 0, 4, 1, 5);
+        out.parts[2 * n + 1] = __builtin_shufflevector(even, odd, 2, 6, 3, 7);
+      } else {
+        out.parts[2 * n] = __builtin_shufflevector(even, odd, 0, 2);
+        out.parts[2 * n + 1] = __builtin_shufflevector(even, odd, 1, 3);
+      }
+    }
+    return out;
+  }
+};
+using RowOfWords = Row<uint32_t __attribute__((vector_size(16))), 2>;
+using RowOfLongs = Row<uint64_t __attribute__((vector_size(16))), 4>;
+
+// A block of 8 x 8 accumulators whose rows are lines of memory: even columns in one register and odd ones in the next.
+template <class Whole, bool kStores>
+void moveBlock(std::byte* memory, size_t pitch, std::byte* registers) {
+  constexpr size_t kHalf = sizeof(Whole) / 2, kRegister = kRows * kHalf;
+  for (uint32_t row = 0; row < kRows; ++row) {
+    Whole whole;
+    std::byte *const outside = memory + row * pitch, *const inside = registers + row * kHalf;
+    auto* const parts = reinterpret_cast<std::byte*>(&whole);
+    if constexpr (kStores) {
+      std::memcpy(parts, inside, kHalf);
+      std::memcpy(parts + kHalf, inside + kRegister, kHalf);
+      whole = whole.joined();
+      std::memcpy(outside, parts, sizeof whole);
+    } else {
+      std::memcpy(parts, outside, sizeof whole);
+      whole = whole.parted();
+      std::memcpy(inside, parts, kHalf);
+      std::memcpy(inside + kRegister, parts + kHalf, kHalf);
+    }
+  }
+}
+
 // The rows that lanes name: lane 8t + r has row r of tile t. False: one is not aligned.
 bool rowsOf(const std::byte* operands, uint32_t tiles, uint32_t mask, uint64_t* rows) {
   uint64_t all = 0;
@@ -132,17 +197,23 @@ class FragmentMove {
   }
 
   void rows(const std::byte* from, std::byte* tile, uint32_t rowBytes) const {
-    for (uint32_t row = 0; row < kRows; ++row) std::memcpy(tile + row * rowBytes, from + row * pitch_, rowBytes);
+    if (rowBytes == kRowBytes)
+      copyRows<kRowBytes>(from, pitch_, tile, kRowBytes);
+    else
+      copyRows<2 * kRowBytes>(from, pitch_, tile, 2 * kRowBytes);
   }
 
   void columns(std::byte* from, std::byte* tile, uint32_t width, uint32_t rowBytes) const {
+    if (bits_ == 16) {
+      alignas(16) std::byte lines[kTileBytes];
+      copyRows<kRowBytes>(from, pitch_, lines, kRowBytes);
+      return transpose(lines, tile);
+    }
     const auto place = [&](uint32_t bytes) {
       return [=](uint32_t line, uint32_t at) { return at * rowBytes + line * bytes; };
     };
     if (bits_ == 8)
       moveElements<1, false>(from, pitch_, tile, width, kRows, place(1));
-    else if (bits_ == 16)
-      moveElements<2, false>(from, pitch_, tile, width, kRows, place(2));
     else if (bits_ == 32)
       moveElements<4, false>(from, pitch_, tile, width, kRows, place(4));
     else
@@ -164,6 +235,7 @@ class FragmentMove {
     const uint32_t tile = tileOfC(form_, rowBlock, columnBlock) * registersOfC(form_.a);
     std::byte* const registers = fragment_ + tile * kLanes * registerBytes(form_.a);
     const bool columns = isColumns_;
+    if (!columns) return rowsOfBlock<kStores>(memory, registers);
     // Two registers hold even and odd columns; halves are packed in one.
     const uint32_t odd = bits_ == 16 ? 2 : kLanes * bytes, lane = bits_ == 16 ? 4 : bytes;
     const auto place = [=](uint32_t line, uint32_t at) {
@@ -176,6 +248,18 @@ class FragmentMove {
       moveElements<4, kStores>(memory, pitch_, registers, kRows, kRows, place);
     else
       moveElements<8, kStores>(memory, pitch_, registers, kRows, kRows, place);
+  }
+
+  template <bool kStores>
+  void rowsOfBlock(std::byte* memory, std::byte* registers) const {
+    if (bits_ == 64)
+      moveBlock<RowOfLongs, kStores>(memory, pitch_, registers);
+    else if (bits_ == 32)
+      moveBlock<RowOfWords, kStores>(memory, pitch_, registers);
+    else if (kStores)
+      copyRows<kRowBytes>(registers, kRowBytes, memory, pitch_);
+    else
+      copyRows<kRowBytes>(memory, pitch_, registers, kRowBytes);
   }
 
   const MatrixForm form_;

@@ -90,6 +90,71 @@ TEST(Matrix, OperandsInWrongPlacesHaveNoForm) {
   }
 }
 
+// Where the element of a fragment lies in its registers, as matrix_form.h lays tiles out.
+size_t placeInRegisters(const MatrixForm& form, uint32_t row, uint32_t column) {
+  const uint32_t bytes = bitsOf(form.a) / 8, registerSize = 32 * registerBytes(form.a);
+  if (form.role() == MatrixRole::C) {
+    const uint32_t tile = tileOfC(form, row / 8, column / 8) * registersOfC(form.a),
+                   lane = row % 8 * 4 + column % 8 / 2;
+    return bytes == 2 ? tile * registerSize + lane * 4 + column % 2 * 2
+                      : (tile + column % 2) * registerSize + size_t{lane} * bytes;
+  }
+  const bool isA = form.role() == MatrixRole::A;
+  const uint32_t k = isA ? column : row, other = isA ? row : column, width = tileWidth(form.a);
+  const uint32_t tile = isA ? tileOfA(form, other / 8, k / width) : tileOfB(form, other / 8, k / width);
+  return tile * registerSize + other % 8 * 4 * registerBytes(form.a) + k % width * bytes;
+}
+
+struct FragmentCase {
+  MatrixType type;
+  uint8_t m, n, logOfK;
+};
+
+TEST(Matrix, FragmentsLieWhereTheirTilesAre) {
+  constexpr FragmentCase kCases[] = {{MatrixType::F16, 16, 16, 4}, {MatrixType::F16, 32, 8, 4},
+                                     {MatrixType::BF16, 8, 32, 4}, {MatrixType::TF32, 16, 16, 3},
+                                     {MatrixType::F32, 16, 16, 4}, {MatrixType::F32, 8, 32, 4},
+                                     {MatrixType::S8, 16, 16, 4},  {MatrixType::S8, 32, 8, 4},
+                                     {MatrixType::S32, 32, 8, 4},  {MatrixType::F64, 8, 8, 2}};
+  constexpr uint64_t kStride = 48;
+  std::mt19937 random(5);
+  const auto buffers = std::make_unique<Buffers>();
+  Buffers& x = *buffers;
+  alignas(64) std::byte memory[kStride * 48 * 8];
+  for (const FragmentCase& c : kCases)
+    for (const MatrixRole role : {MatrixRole::A, MatrixRole::B, MatrixRole::C})
+      for (const bool columns : {false, true})
+        for (const bool stores : {false, true}) {
+          const bool accumulates = c.type == MatrixType::F32 || c.type == MatrixType::S32;
+          if ((role == MatrixRole::C) != accumulates && c.type != MatrixType::F16 && c.type != MatrixType::F64)
+            continue;
+          if (role != MatrixRole::C && (accumulates || stores)) continue;
+          MatrixForm form;
+          form.operation = stores ? MatrixOperation::StoreFragment : MatrixOperation::LoadFragment;
+          form.a = form.b = c.type;
+          form.m = c.m, form.n = c.n;
+          form.detail = static_cast<uint8_t>(c.logOfK | static_cast<uint8_t>(role) << 4);
+          form.flags = static_cast<uint8_t>(kMatrixWarp | (columns ? kMatrixColumnsA : 0));
+          fill(random, x, false);
+          for (std::byte& b : memory) b = static_cast<std::byte>(random());
+          const uint64_t address = reinterpret_cast<uint64_t>(memory);
+          const uint32_t stride = kStride;
+          std::memcpy(x.operands, &address, sizeof address);
+          std::memcpy(x.operands + 8 * 32, &stride, sizeof stride);
+          const std::byte* const registers = stores ? x.operands + 12 * 32 : x.results;
+          ASSERT_EQ(runMatrix(form, ~0u, x.operands, x.results), MatrixFault::None);
+          const uint32_t rows = role == MatrixRole::B ? form.k() : c.m, width = role == MatrixRole::A ? form.k() : c.n;
+          const uint32_t bytes = bitsOf(c.type) / 8;
+          for (uint32_t row = 0; row < rows; ++row)
+            for (uint32_t column = 0; column < width; ++column) {
+              const size_t at = columns ? column * kStride + row : row * kStride + column;
+              ASSERT_EQ(std::memcmp(memory + at * bytes, registers + placeInRegisters(form, row, column), bytes), 0)
+                  << "type " << int(c.type) << " role " << int(role) << (columns ? " columns " : " rows ")
+                  << (stores ? "stored " : "loaded ") << row << " " << column;
+            }
+        }
+}
+
 TEST(Matrix, EveryEngineAnswersAsThePlainLoops) {
   std::mt19937 random(7);
   const auto buffers = std::make_unique<Buffers>();
