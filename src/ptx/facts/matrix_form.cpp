@@ -289,36 +289,6 @@ bool fragmentForm(const Instruction& i, const Function& f, MatrixShape& shape) {
 
 }  // namespace
 
-uint32_t bitsOf(MatrixType type) {
-  switch (type) {
-    case MatrixType::F16:
-    case MatrixType::BF16:
-      return 16;
-    case MatrixType::F64:
-      return 64;
-    case MatrixType::TF32:
-    case MatrixType::F32:
-    case MatrixType::S32:
-      return 32;
-    case MatrixType::S4:
-    case MatrixType::U4:
-      return 4;
-    case MatrixType::B1:
-      return 1;
-    default:
-      return 8;
-  }
-}
-
-uint32_t registerCount(const MatrixForm& form, MatrixRole role, MatrixType type) {
-  if (form.has(kMatrixQuads)) return role != MatrixRole::C ? 2 : type == MatrixType::F16 ? 4 : 8;
-  const uint32_t rowBlocks = form.m / 8u, columnBlocks = form.n / 8u;
-  if (role == MatrixRole::C) return rowBlocks * columnBlocks * registersOfC(type);
-  if (form.has(kMatrixWarp) && type == MatrixType::F16) return 8;
-  if (role == MatrixRole::A) return rowBlocks * (storedK(form) / tileWidth(type));
-  return columnBlocks * (form.k() / tileWidth(type));
-}
-
 std::optional<MatrixShape> describeMatrix(const Instruction& i, const Function& f) {
   if (i.count == 0 || i.pair) return {};
   MatrixShape shape;

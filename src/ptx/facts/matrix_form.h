@@ -53,7 +53,9 @@ static_assert(sizeof(MatrixForm) == sizeof(uint64_t));
 inline uint64_t wordOf(const MatrixForm& form) { return std::bit_cast<uint64_t>(form); }
 inline MatrixForm matrixFormOf(uint64_t word) { return std::bit_cast<MatrixForm>(word); }
 
-uint32_t bitsOf(MatrixType type);
+// In the order of MatrixType.
+inline constexpr uint8_t kLogOfMatrixBits[] = {4, 4, 5, 5, 6, 3, 3, 2, 2, 0, 3, 3, 5};
+static inline uint32_t bitsOf(MatrixType type) { return 1u << kLogOfMatrixBits[static_cast<uint8_t>(type)]; }
 // Bytes from the first to the last element of a fragment in memory whose rows or columns are `stride` elements apart.
 uint64_t extentOf(const MatrixForm& form, uint64_t stride);
 // The lanes of `mask` whose addresses count.
@@ -62,8 +64,12 @@ static inline bool isWhole(MatrixType type) {
   return (type >= MatrixType::S8 && type <= MatrixType::B1) || type == MatrixType::S32;
 }
 
-// Elements of a row of a tile.
-static inline uint32_t tileWidth(MatrixType type) { return type == MatrixType::F64 ? 4 : 128 / bitsOf(type); }
+// Elements of a row of a tile, and how many tiles so many elements are.
+static inline uint32_t logOfTileWidth(MatrixType type) {
+  return type == MatrixType::F64 ? 2 : 7 - kLogOfMatrixBits[static_cast<uint8_t>(type)];
+}
+static inline uint32_t tileWidth(MatrixType type) { return 1u << logOfTileWidth(type); }
+static inline uint32_t tilesAlongK(uint32_t k, MatrixType type) { return k >> logOfTileWidth(type); }
 // Bytes of a register of a fragment: 4, or 8 for f64.
 static inline uint32_t registerBytes(MatrixType type) { return type == MatrixType::F64 ? 8 : 4; }
 // k as A stores it.
@@ -71,11 +77,11 @@ static inline uint32_t storedK(const MatrixForm& form) { return form.has(kMatrix
 
 // Register of a fragment that holds the tile; row blocks are of 8 rows, column blocks of 8 columns.
 static inline uint32_t tileOfA(const MatrixForm& form, uint32_t rowBlock, uint32_t kBlock) {
-  const uint32_t rows = form.m < 16 ? 1 : 2, kBlocks = storedK(form) / tileWidth(form.a);
+  const uint32_t rows = form.m < 16 ? 1 : 2, kBlocks = tilesAlongK(storedK(form), form.a);
   return (rowBlock / rows * kBlocks + kBlock) * rows + rowBlock % rows;
 }
 static inline uint32_t tileOfB(const MatrixForm& form, uint32_t columnBlock, uint32_t kBlock) {
-  return columnBlock * (form.k() / tileWidth(form.b)) + kBlock;
+  return columnBlock * tilesAlongK(form.k(), form.b) + kBlock;
 }
 // The accumulators of a block of 8 x 8: one register of halves, or two whose lanes hold even and odd columns.
 static inline uint32_t tileOfC(const MatrixForm& form, uint32_t rowBlock, uint32_t columnBlock) {
@@ -85,7 +91,14 @@ static inline uint32_t tileOfC(const MatrixForm& form, uint32_t rowBlock, uint32
 static inline uint32_t registersOfC(MatrixType type) { return type == MatrixType::F16 ? 1 : 2; }
 
 // Registers of a fragment.
-uint32_t registerCount(const MatrixForm& form, MatrixRole role, MatrixType type);
+static inline uint32_t registerCount(const MatrixForm& form, MatrixRole role, MatrixType type) {
+  if (form.has(kMatrixQuads)) return role != MatrixRole::C ? 2 : type == MatrixType::F16 ? 4 : 8;
+  const uint32_t rowBlocks = form.m / 8u, columnBlocks = form.n / 8u;
+  if (role == MatrixRole::C) return rowBlocks * columnBlocks * registersOfC(type);
+  if (form.has(kMatrixWarp) && type == MatrixType::F16) return 8;
+  if (role == MatrixRole::A) return rowBlocks * tilesAlongK(storedK(form), type);
+  return columnBlocks * tilesAlongK(form.k(), type);
+}
 
 // The operands of RuntimeCalls::matrix lie behind each other, 32 lanes of 4 or 8 bytes each:
 //   Multiply: A, B, C, sparse ones then the metadata     Transpose: the register

@@ -102,11 +102,41 @@ void moveBlock(std::byte* memory, size_t pitch, std::byte* registers) {
   }
 }
 
+// Four lines of eight words, or of eight doubles, as eight rows of four.
+void turnWords(const std::byte* from, size_t pitch, std::byte* to) {
+  using Words = uint32_t __attribute__((vector_size(16)));
+  for (uint32_t half = 0; half < 2; ++half) {
+    Words lines[4], rows[4];
+    for (uint32_t k = 0; k < 4; ++k) lines[k] = wordAt<Words>(from + k * pitch + half * sizeof(Words));
+    const Words a = __builtin_shufflevector(lines[0], lines[1], 0, 4, 1, 5);
+    const Words b = __builtin_shufflevector(lines[2], lines[3], 0, 4, 1, 5);
+    const Words c = __builtin_shufflevector(lines[0], lines[1], 2, 6, 3, 7);
+    const Words d = __builtin_shufflevector(lines[2], lines[3], 2, 6, 3, 7);
+    rows[0] = __builtin_shufflevector(a, b, 0, 1, 4, 5);
+    rows[1] = __builtin_shufflevector(a, b, 2, 3, 6, 7);
+    rows[2] = __builtin_shufflevector(c, d, 0, 1, 4, 5);
+    rows[3] = __builtin_shufflevector(c, d, 2, 3, 6, 7);
+    std::memcpy(to + half * sizeof rows, rows, sizeof rows);
+  }
+}
+void turnDoubles(const std::byte* from, size_t pitch, std::byte* to) {
+  using Doubles = uint64_t __attribute__((vector_size(16)));
+  for (uint32_t pair = 0; pair < 4; ++pair)
+    for (uint32_t k = 0; k < 4; k += 2) {
+      const Doubles a = wordAt<Doubles>(from + k * pitch + pair * sizeof(Doubles));
+      const Doubles b = wordAt<Doubles>(from + (k + 1) * pitch + pair * sizeof(Doubles));
+      const Doubles upper = __builtin_shufflevector(a, b, 0, 2), lower = __builtin_shufflevector(a, b, 1, 3);
+      std::memcpy(to + pair * 64 + k * 8, &upper, sizeof upper);
+      std::memcpy(to + pair * 64 + 32 + k * 8, &lower, sizeof lower);
+    }
+}
+
 // The rows that lanes name: lane 8t + r has row r of tile t. False: one is not aligned.
-bool rowsOf(const std::byte* operands, uint32_t tiles, uint32_t mask, uint64_t* rows) {
+bool rowsOf(const std::byte* operands, uint32_t tiles, uint32_t mask, uint64_t (&rows)[kLanes]) {
+  const uint32_t naming = mask & static_cast<uint32_t>((uint64_t{1} << kRows * tiles) - 1);
   uint64_t all = 0;
-  for (uint32_t lane = 0; lane < kRows * tiles; ++lane) {
-    rows[lane] = mask >> lane & 1 ? wordAt<uint64_t>(operands + 8 * lane) : 0;
+  for (uint32_t lane = 0; lane < kLanes; ++lane) {
+    rows[lane] = naming >> lane & 1 ? wordAt<uint64_t>(operands + 8 * lane) : 0;
     all |= rows[lane];
   }
   return all % kRowBytes == 0;
@@ -209,15 +239,10 @@ class FragmentMove {
       copyRows<kRowBytes>(from, pitch_, lines, kRowBytes);
       return transpose(lines, tile);
     }
-    const auto place = [&](uint32_t bytes) {
-      return [=](uint32_t line, uint32_t at) { return at * rowBytes + line * bytes; };
-    };
-    if (bits_ == 8)
-      moveElements<1, false>(from, pitch_, tile, width, kRows, place(1));
-    else if (bits_ == 32)
-      moveElements<4, false>(from, pitch_, tile, width, kRows, place(4));
-    else
-      moveElements<8, false>(from, pitch_, tile, width, kRows, place(8));
+    if (bits_ == 32) return turnWords(from, pitch_, tile);
+    if (bits_ == 64) return turnDoubles(from, pitch_, tile);
+    moveElements<1, false>(from, pitch_, tile, width, kRows,
+                           [=](uint32_t line, uint32_t at) { return at * rowBytes + line; });
   }
 
   template <bool kStores>
