@@ -1,9 +1,16 @@
 #include "backend/cpu/code/kernel_launch.h"
 
+#include <algorithm>
+
 #include "backend/cpu/faults/faults.h"
 #include "base/log.h"
 
 namespace vg::backend::cpu {
+
+RunningLaunch::RunningLaunch(const Device& where, const LaunchPlace& how, uint32_t threads)
+    : device(where), place(how), words_(std::min(threads, kWords)) {
+  std::fill_n(inside_, words_, pthread_t{});
+}
 
 void RunningLaunch::end(CUresult error, const char* reason, const FaultScene* scene) {
   int none = CUDA_SUCCESS;
@@ -36,16 +43,17 @@ void RunningLaunch::tellStopped(const FaultScene* scene) {
 }
 
 void RunningLaunch::enter(uint32_t worker) {
-  if (worker < kWords) inside_[worker].store(pthread_self(), std::memory_order_relaxed);
+  if (worker < words_) std::atomic_ref(inside_[worker]).store(pthread_self(), std::memory_order_relaxed);
 }
 
 void RunningLaunch::leave(uint32_t worker) {
-  if (worker < kWords) inside_[worker].store(0, std::memory_order_relaxed);
+  if (worker < words_) std::atomic_ref(inside_[worker]).store(0, std::memory_order_relaxed);
 }
 
 void RunningLaunch::interruptThreads() {
-  for (std::atomic<pthread_t>& slot : inside_)
-    if (const pthread_t thread = slot.load(std::memory_order_relaxed); thread && thread != pthread_self())
+  for (uint32_t worker = 0; worker < words_; ++worker)
+    if (const pthread_t thread = std::atomic_ref(inside_[worker]).load(std::memory_order_relaxed);
+        thread && thread != pthread_self())
       faults::interrupt(thread);
 }
 

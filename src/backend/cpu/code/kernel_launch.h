@@ -22,7 +22,8 @@ namespace vg::backend::cpu {
 class Shuffle;
 
 struct RunningLaunch {
-  RunningLaunch(const Device& where, const LaunchPlace& how) : device(where), place(how) {}
+  // At most so many threads run blocks.
+  RunningLaunch(const Device& where, const LaunchPlace& how, uint32_t threads);
   RunningLaunch(const RunningLaunch&) = delete;
 
   const Device& device;
@@ -86,8 +87,9 @@ struct RunningLaunch {
   void interruptThreads();
 
  private:
-  static constexpr uint32_t kWords = 512;  // workers beyond are not interrupted, only asked at yields
-  std::atomic<pthread_t> inside_[kWords]{};
+  static constexpr uint32_t kWords = 512;      // workers beyond are not interrupted, only asked at yields
+  const uint32_t words_;                       // of these that there are; small grids must not clear them all
+  pthread_t inside_[kWords];                   // accessed as atomics
   std::atomic<const char*> stopped_{nullptr};  // why, until that is reported
 };
 

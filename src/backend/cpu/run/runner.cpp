@@ -216,7 +216,8 @@ CUresult runLaunch(const Device& device, const LaunchRecord& record, FaultSink& 
     return made.error();
   }
   const CpuKernel::Ready& ready = made.value();
-  RunningLaunch launch(device, place);
+  Workers& workers = Workers::shared();
+  RunningLaunch launch(device, place, workers.count());
   launch.faults = &faults;
   describe(launch, record, ready);
   alignas(64) std::byte workspace[ptx::kCooperativeWorkspace] = {};
@@ -226,7 +227,6 @@ CUresult runLaunch(const Device& device, const LaunchRecord& record, FaultSink& 
   if (shuffle) launch.shuffle = &*shuffle;
   awaitRoom(launch);
   if (check::order::on()) check::order::began(launch.abi.gridId, place.checked, launch.blocks);
-  Workers& workers = Workers::shared();
   const Threads threads = threadsFor(launch, workers, place.workers);
   launch.abi.workers = workers.count();
   if (ready.recording) countIn(*ready.recording, launch);
