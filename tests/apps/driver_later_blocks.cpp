@@ -149,6 +149,23 @@ constexpr Way kWays[] = {
     {"ring_by_subtraction",
      "sub.u32 %r7, %r3, 1;\nL: READ add.u32 %r5, %r5, 1; setp.eq.u32 %p4, %r5, %r3; @%p4 sub.u32 %r5, %r5, %r7;\n"
      "add.u32 %r0, %r0, 1; selp.b32 %r0, %r0, 0, %p2; setp.lt.u32 %p3, %r0, %r7; @%p3 bra L;"},
+    {"ring_by_a_way_back",
+     "sub.u32 %r7, %r3, 1; mov.u32 %r6, 2; sub.u32 %r6, %r6, %r3;\n"
+     "L: READ setp.eq.u32 %p4, %r5, %r7; selp.b32 %r4, %r6, 1, %p4; add.u32 %r5, %r5, %r4;\n"
+     "add.u32 %r0, %r0, 1; selp.b32 %r0, %r0, 0, %p2; setp.lt.u32 %p3, %r0, %r7; @%p3 bra L;"},
+    {"ring_by_two_ways",
+     "sub.u32 %r7, %r3, 1; mov.u32 %r6, 2; sub.u32 %r6, %r6, %r3; min.u32 %r8, %r3, 1;\n"
+     "L: READ setp.eq.u32 %p4, %r5, %r7; selp.b32 %r4, %r6, %r8, %p4; add.u32 %r5, %r5, %r4;\n"
+     "add.u32 %r0, %r0, 1; selp.b32 %r0, %r0, 0, %p2; setp.lt.u32 %p3, %r0, %r7; @%p3 bra L;"},
+    {"ring_by_two_branches",
+     "sub.u32 %r7, %r3, 1; mov.u32 %r6, 2; sub.u32 %r6, %r6, %r3; min.u32 %r8, %r3, 1;\n"
+     "L: READ setp.eq.u32 %p4, %r5, %r7; @%p4 bra BACK; add.u32 %r5, %r5, %r8; bra ON;\n"
+     "BACK: add.u32 %r5, %r5, %r6;\n"
+     "ON: add.u32 %r0, %r0, 1; selp.b32 %r0, %r0, 0, %p2; setp.lt.u32 %p3, %r0, %r7; @%p3 bra L;"},
+    {"back_by_a_factor",
+     "mov.u32 %r5, 1;\nL: READ add.u32 %r5, %r5, 3; setp.eq.u32 %p4, %r5, 4; selp.b32 %r4, 2, 4, %p4;\n"
+     "mul.lo.s32 %r4, %r4, -1; add.s32 %r5, %r5, %r4;\n"
+     "add.u32 %r0, %r0, 1; selp.b32 %r0, %r0, 0, %p2; setp.lt.u32 %p3, %r0, 2; @%p3 bra L;"},
     {"ring_by_remainder",
      "sub.u32 %r7, %r3, 1;\nL: rem.u32 %r5, %r8, %r7; add.u32 %r5, %r5, 1; READ add.u32 %r8, %r8, 1;\n"
      "add.u32 %r0, %r0, 1; selp.b32 %r0, %r0, 0, %p2; setp.lt.u32 %p3, %r0, %r7; @%p3 bra L;"},
@@ -209,6 +226,20 @@ std::string within(const Form& form) {
       " setp.ne.u32 %p3, %r4, %r1; @%p3 bra WAIT; st.global.u32 [%a2], %r4; ret; }\n";
   return with(with(text, "NAME", form.name), "WAITING", form.amongLanes ? "1" : "32");
 }
+
+// Each lane of a warp waits for the next one, meets only itself, and tells the one before. The place is one that the
+// loop computes, so it may be a search.
+constexpr unsigned kChain = 15;
+const char* const kChainText =
+    ".visible .entry chain(.param .u64 flags, .param .u32 round) {\n"
+    ".reg .b32 %r<9>; .reg .b64 %a<9>; .reg .pred %p<6>;\n"
+    "ld.param.u64 %a1, [flags]; ld.param.u32 %r1, [round]; mov.u32 %r2, %ctaid.x; mov.u32 %r3, %nctaid.x;\n"
+    "mul.wide.u32 %a2, %r2, 64; add.u64 %a1, %a1, %a2; mov.u32 %r6, %tid.x; add.u32 %r5, %r6, 1;\n"
+    "min.u32 %r7, %r3, 1; sub.u32 %r7, 0, %r7; setp.eq.u32 %p1, %r5, 15; @%p1 bra TELL;\n"
+    "L: mul.wide.u32 %a3, %r5, 4; add.u64 %a3, %a1, %a3; ld.global.cg.u32 %r4, [%a3]; and.b32 %r5, %r5, %r7;\n"
+    "setp.ne.u32 %p2, %r4, %r1; @%p2 bra L;\n"
+    "TELL: mov.u32 %r8, 1; shl.b32 %r8, %r8, %r6; bar.warp.sync %r8;\n"
+    "mul.wide.u32 %a4, %r6, 4; add.u64 %a4, %a1, %a4; st.volatile.global.u32 [%a4], %r1; ret; }\n";
 
 // An H100 does not end where lanes of one warp wait for each other with weak loads.
 constexpr Form kInBlock[] = {
@@ -295,6 +326,7 @@ int main() {
     if (form.onTheWay) meetOnTheWay(form, flags);
   std::string ptx = ".version 8.0\n.target sm_70\n.address_size 64\n";
   for (const Form& form : kInBlock) ptx += within(form);
+  ptx += kChainText;
   CUmodule module;
   CHECK(cuModuleLoadData(&module, ptx.c_str()));
   for (const Form& form : kInBlock)
@@ -304,6 +336,8 @@ int main() {
       std::fflush(stdout);
       meet(module, form.name, threads, flags);
     }
+  std::printf("each lane behind the next\n");
+  meet(module, "chain", kChain, flags);
   CHECK(cuModuleUnload(module));
   CHECK(cuMemFree(flags));
   CHECK(cuDevicePrimaryCtxRelease(device));

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "backend/command.h"
@@ -102,9 +103,8 @@ class EndedBlocks {
   ~EndedBlocks() { tell(); }
   EndedBlocks(const EndedBlocks&) = delete;
   void add(uint64_t blocks) {
-    const bool first = !untold_;  // grids of few blocks do not even ask for the time
     untold_ += blocks;
-    if (first) return;
+    if (std::exchange(first_, false)) return;  // grids of few blocks do not even ask for the time
     const uint64_t now = monotonicNanoseconds();
     if (now - told_ < kOften) return;
     tell();
@@ -122,6 +122,7 @@ class EndedBlocks {
   RunningLaunch& launch_;
   uint64_t untold_ = 0;
   uint64_t told_;
+  bool first_ = true;
 };
 
 }  // namespace vg::backend::cpu

@@ -82,18 +82,19 @@ class PollFinder {
   enum class Wait { None, Poll, Lock };
   struct Found {
     Wait wait = Wait::None;
-    bool seldom = false;                 // the place is another one in most rounds: it may be a search
-    bool kept = false;                   // Poll: what is read goes through the lane's stack first
-    bool parts = false;                  // Poll: what is read is held against a value of each lane
-    const Instruction* place = nullptr;  // the load or atomic that polls memory which stores and atomics signal
+    bool seldom = false;                     // the place is another one in most rounds: it may be a search
+    bool kept = false;                       // Poll: what is read goes through the lane's stack first
+    bool parts = false;                      // Poll: what is read is held against a value of each lane
+    const Instruction* place = nullptr;      // a load or atomic that polls memory which stores and atomics signal
+    std::vector<const Instruction*> places;  // all of them
   };
 
   // Whether lanes may wait for others of their warp that leave the loop before them.
   bool mayLeave(const Found& found, LoopId loop) const {
-    if (found.kept) return signalFollows(loop, nullptr);
-    if (found.seldom) return found.place && signalFollows(loop, found.place);
+    if (found.kept) return signalFollows(loop);
+    if (found.seldom) return found.place && signalOfFollows(loop, found.places);
     const bool parts = found.parts || (found.place && !isLoad(*found.place) && !together(*found.place));
-    return (found.wait == Wait::Lock || (parts && signalFollows(loop, nullptr))) && !releasesInside(loop);
+    return (found.wait == Wait::Lock || (parts && signalFollows(loop))) && !releasesInside(loop);
   }
 
   std::vector<Memory> memoryOfBlocks() const {
@@ -133,7 +134,9 @@ class PollFinder {
       const Wait wait = waitAt(*read, loop);
       found.wait = std::max(found.wait, wait);
       found.seldom = wait != Wait::None && (found.seldom || !found.place) && mayBeSearch(*read, loop);
-      if (wait != Wait::None && read->ast->op != Op::Ldmatrix) found.place = read;
+      if (wait == Wait::None || read->ast->op == Op::Ldmatrix) continue;
+      found.place = read;
+      found.places.push_back(read);
     }
     if (found.wait == Wait::None && fromStack && !meetInGroups_) {
       found.place = readKept(loop);
@@ -383,9 +386,27 @@ class PollFinder {
            (op == Op::St && (i.ast->has(Mod::Volatile) || i.ast->has(Mod::Relaxed) || i.ast->has(Mod::Release)));
   }
 
-  // Whether lanes that have left the loop may signal before they meet the rest of the block. `place`: by any store that
-  // may be of what is read there.
-  bool signalFollows(LoopId loop, const Instruction* place) const {
+  // Whether lanes that have left the loop may signal before they meet the rest of the block.
+  bool signalFollows(LoopId loop) const {
+    return follows(
+        loop, [&](const Instruction& i) { return signalsOpenly(i); },
+        [](const Instruction& i) { return isBarrier(i.ast->op); });
+  }
+
+  // The same by any store that may be of one of these places. A barrier of some lanes keeps the others from nothing.
+  bool signalOfFollows(LoopId loop, const std::vector<const Instruction*>& places) const {
+    const auto signals = [&](const Instruction& i) {
+      if (signalsOpenly(i)) return true;
+      return maySignal(i) && std::ranges::any_of(places, [&](const Instruction* place) {
+               return i.ast->op != Op::St || !liesElsewhere(program_, i, *place);
+             });
+    };
+    return follows(loop, signals,
+                   [](const Instruction& i) { return isBarrierOfBlock(i) || lanesMeetAt(*i.ast, *i.function); });
+  }
+
+  template <class Signals, class Meets>
+  bool follows(LoopId loop, const Signals& signals, const Meets& meetsAt) const {
     Walk walk(program_.blocks.size());
     for (BlockId b : program_.loops[loop].blocks) walk.pass(b);
     for (BlockId b : program_.loops[loop].blocks) walk.findAll(program_.blocks[b].successors);
@@ -393,9 +414,8 @@ class PollFinder {
       bool meets = false;
       for (uint32_t n : program_.blocks[*at].instructions) {
         const Instruction& i = program_.instructions[n];
-        if (signalsOpenly(i)) return true;
-        if (place && maySignal(i) && !(i.ast->op == Op::St && liesElsewhere(program_, i, *place))) return true;
-        if ((meets = isBarrier(i.ast->op))) break;
+        if (signals(i)) return true;
+        if ((meets = meetsAt(i))) break;
       }
       if (!meets) walk.findAll(program_.blocks[*at].successors);
     }

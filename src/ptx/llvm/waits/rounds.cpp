@@ -3,6 +3,7 @@
 #include "ptx/llvm/waits/rounds.h"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <utility>
 #include <vector>
@@ -16,21 +17,26 @@ namespace {
 constexpr size_t kMostValues = 2000;  // looked at for one answer
 constexpr int kDeepest = 64;
 
-// Ways from one value to another, or from one round to the next: a set.
+// Ways from one value to another, or from one round to the next: a set. What the loop does not change and nobody knows
+// is a way of its own: it may be up or down, but is the same in each round. There is one such step, or product.
 using Ways = uint8_t;
 constexpr Ways kNowhere = 0, kSame = 1, kUp = 2, kDown = 4, kAnywhere = 8;
+constexpr Ways kStep = 16, kStepBack = 32, kProduct = 64, kProductBack = 128;
+constexpr Ways kMoves = kUp | kDown | kStep | kStepBack | kProduct | kProductBack;
 
 Ways turned(Ways w) {
-  return static_cast<Ways>((w & (kSame | kAnywhere)) | (w & kUp ? kDown : 0) | (w & kDown ? kUp : 0));
+  Ways result = w & (kSame | kAnywhere);
+  for (const auto& [way, back] : {std::pair{kUp, kDown}, {kStep, kStepBack}, {kProduct, kProductBack}})
+    result |= static_cast<Ways>((w & way ? back : 0) | (w & back ? way : 0));
+  return result;
 }
 
 // One way after another.
 Ways joined(Ways a, Ways b) {
   if (!a || !b) return kNowhere;
-  const Ways all = a | b;
-  if (all & kAnywhere || (all & kUp && all & kDown)) return kAnywhere;
-  if (!(all & (kUp | kDown))) return kSame;
-  return static_cast<Ways>((all & (kUp | kDown)) | (a & b & kSame));
+  const Ways all = a | b, moves = all & kMoves;
+  if (all & kAnywhere || std::popcount(moves) > 1) return kAnywhere;
+  return moves ? static_cast<Ways>(moves | (a & b & kSame)) : kSame;
 }
 
 class Rounds {
@@ -40,7 +46,7 @@ class Rounds {
   Course of(ValueId value) {
     const Ways ways = fromRoundToRound(value, 0);
     if (ways == kSame) return Course::Stays;
-    return ways == kUp || ways == kDown ? Course::GoesOn : Course::Returns;
+    return ways & kMoves && std::has_single_bit(ways) ? Course::GoesOn : Course::Returns;
   }
 
  private:
@@ -125,13 +131,31 @@ class Rounds {
   bool isWide(ValueId id) const { return id != kNone && bitsOf(program_.values[id].type) >= 32; }
 
   // A product with what the loop does not change; negative factors turn it.
-  Ways times(ValueId a, ValueId b, Ways ofA, Ways ofB) const {
+  Ways times(ValueId a, ValueId b, Ways ofA, Ways ofB) {
     if (ofA == kSame && ofB == kSame) return kSame;
     if (ofA != kSame && ofB != kSame) return kAnywhere;
-    const std::optional<uint64_t> factor = knownBits(program_, ofA == kSame ? a : b);
+    const ValueId unchanged = ofA == kSame ? a : b;
     const Ways moving = ofA == kSame ? ofB : ofA;
-    if (factor && *factor == 0) return kSame;
-    return factor && isNegative(*factor, program_.values[ofA == kSame ? a : b].type) ? turned(moving) : moving;
+    const std::optional<uint64_t> factor = knownBits(program_, unchanged);
+    if (!factor) return timesUnknown(moving, unchanged);
+    if (*factor == 0) return kSame;
+    return isNegative(*factor, program_.values[unchanged].type) ? turned(moving) : moving;
+  }
+
+  Ways timesUnknown(Ways moving, ValueId factor) {
+    const Ways way = moving & kMoves;
+    if (moving & kAnywhere || std::popcount(way) > 1 || way & (kProduct | kProductBack)) return kAnywhere;
+    if (!way) return moving;
+    const std::pair key{way & (kStep | kStepBack) ? step_ : kNone, factor};
+    if (product_.second == kNone) product_ = key;
+    if (product_ != key) return kAnywhere;
+    return static_cast<Ways>((way & (kUp | kStep) ? kProduct : kProductBack) | (moving & kSame));
+  }
+
+  // Adding what the loop does not change.
+  Ways bySome(ValueId step) {
+    if (step_ == kNone) step_ = step;
+    return step_ == step ? kStep : kAnywhere;
   }
 
   static bool isNegative(uint64_t bits, Class type) { return bits >> (bitsOf(type) - 1) & 1; }
@@ -190,7 +214,7 @@ class Rounds {
     return isCarried(id) || !isWide(id) ? kAnywhere : kNowhere;
   }
 
-  Ways step(ValueId id, std::map<ValueId, Ways>& ways) const {
+  Ways step(ValueId id, std::map<ValueId, Ways>& ways) {
     const Value& v = program_.values[id];
     if (v.kind == Value::Phi) {
       Ways all = kNowhere;
@@ -206,7 +230,7 @@ class Rounds {
     return all;
   }
 
-  Ways computed(const Instruction& i, std::map<ValueId, Ways>& ways) const {
+  Ways computed(const Instruction& i, std::map<ValueId, Ways>& ways) {
     const auto from = [&](size_t n) { return at(i.sources[n], ways); };
     switch (i.ast->op) {
       case Op::Mov:
@@ -233,33 +257,39 @@ class Rounds {
   // nobody does that.
   Ways grown(const Instruction& i, Ways from) const {
     const std::optional<uint64_t> factor = knownBits(program_, i.sources[1]);
-    if (!factor || isNegative(*factor, program_.values[i.sources[1]].type) || from & (kDown | kAnywhere))
+    if (!factor || isNegative(*factor, program_.values[i.sources[1]].type) || from & ~(kSame | kUp))
       return from ? kAnywhere : kNowhere;
     if (*factor < (i.ast->op == Op::Shl ? 1u : 2u)) return *factor ? from : kAnywhere;
     return from ? kUp : kNowhere;
   }
 
   // Where adding a value leads.
-  Ways size(ValueId id, int depth = 0) const {
+  Ways size(ValueId id, int depth = 0) {
     if (id == kNone || depth > kDeepest) return kAnywhere;
     const Value& v = program_.values[id];
     if (const std::optional<uint64_t> bits = knownBits(program_, id))
       return !*bits ? kSame : isNegative(*bits, v.type) ? kDown : kUp;
-    if (!inside(id)) return kUp;
+    if (!inside(id)) return bySome(id);
     const Instruction* const i = whole(v);
     if (i && i->guard == kNone && i->ast->op == Op::Selp)
       return size(i->sources[0], depth + 1) | size(i->sources[1], depth + 1);
     if (i && i->guard == kNone && i->sources.size() == 1 && (i->ast->op == Op::Cvt || i->ast->op == Op::Mov))
       return size(i->sources[0], depth + 1);
-    if (i && i->guard == kNone && (i->ast->op == Op::Mul || i->ast->op == Op::Shl) &&
-        knownBits(program_, i->sources[1]))
-      return size(i->sources[0], depth + 1);
+    if (i && i->guard == kNone && (i->ast->op == Op::Mul || i->ast->op == Op::Shl)) {
+      const std::optional<uint64_t> factor = knownBits(program_, i->sources[1]);
+      if (!factor) return kAnywhere;
+      const Ways one = size(i->sources[0], depth + 1);
+      if (i->ast->op == Op::Shl) return one;
+      return !*factor ? kSame : isNegative(*factor, program_.values[i->sources[1]].type) ? turned(one) : one;
+    }
     return kAnywhere;
   }
 
   const Program& program_;
   const LoopId loop_;
   std::map<ValueId, Ways> known_;
+  ValueId step_ = kNone;                               // what kStep adds
+  std::pair<ValueId, ValueId> product_{kNone, kNone};  // what kProduct goes by, kNone for up, and times what
 };
 
 }  // namespace

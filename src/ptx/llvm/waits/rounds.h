@@ -12,7 +12,7 @@ enum class Course : uint8_t {
 };
 
 // Of a value that is used in the loop. A step of unknown size that the loop does not change is taken for more than
-// nothing.
+// nothing, up or down; two such steps may be a ring.
 Course courseOf(const Program& program, ValueId value, LoopId loop);
 
 }  // namespace vg::ptx::gen
