@@ -72,6 +72,8 @@ class SpareLaunches {
     batch->nextBatch = first_;
     first_ = batch;
   }
+  // In a child of fork(): a thread that is not there may have held the lock.
+  void forget() noexcept { new (this) SpareLaunches; }
 
  private:
   SpinLock lock_;
@@ -288,6 +290,7 @@ void leaveInChild() {
   if (Recorder* const r = recorder.exchange(nullptr)) r->parents = std::exchange(parentsRecorder, r);
   tried.store(false);
   threadPart = {};
+  spareLaunches.forget();
   tick_clock::rest();
 }
 

@@ -50,9 +50,17 @@ bool systemUsesIt() {
   return size == 4 && !std::memcmp(name, "tsc\n", 4);
 }
 
+// Not a local static: a child of fork() would wait for ever for the thread that was making it.
+enum Trust : int { Unknown, Trusted, NotTrusted };
+constinit std::atomic<int> trust{Unknown};
+
 bool trusted() {
-  static const bool trusted = steadyCounter() && systemUsesIt();
-  return trusted;
+  int known = trust.load(std::memory_order_relaxed);
+  if (known == Unknown) {
+    known = steadyCounter() && systemUsesIt() ? Trusted : NotTrusted;
+    trust.store(known, std::memory_order_relaxed);
+  }
+  return known == Trusted;
 }
 
 // The tick stands before the look at the clock, so that the line is never behind the clock where it begins.
@@ -67,14 +75,15 @@ bool compare(Pair* pair) {
   return best < kClose;
 }
 
+// The version is odd already in a child of a process that was in here at fork(), whose thread is not there.
 void lay(const Pair& at, uint64_t slope) {
-  const uint32_t version = line.version.load(std::memory_order_relaxed);
-  line.version.store(version + 1, std::memory_order_relaxed);
+  const uint32_t version = line.version.load(std::memory_order_relaxed) | 1;
+  line.version.store(version, std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_release);
   line.ticks.store(at.ticks, std::memory_order_relaxed);
   line.nanoseconds.store(at.nanoseconds, std::memory_order_relaxed);
   line.slope.store(slope, std::memory_order_relaxed);
-  line.version.store(version + 2, std::memory_order_release);
+  line.version.store(version + 1, std::memory_order_release);
 }
 
 void startAnew(const Pair& at) {

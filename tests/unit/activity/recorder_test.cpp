@@ -169,5 +169,35 @@ TEST(Recorder, AForkedChildHasAFileOfItsOwnIfItStarts) {
   EXPECT_EQ(occurrences(contentOf(path), "\"name\":\"parent\""), 1u);
 }
 
+// Its exit status is 0 if what it tells is in its file while it lives.
+[[noreturn]] void tellInChild(const std::string& path) {
+  start();
+  tellOfKernel("child");
+  const std::string own = path.substr(0, path.size() - 5) + "." + std::to_string(getpid()) + ".json";
+  bool seen = false;
+  for (int i = 0; i < 5'000 && !seen; ++i, usleep(1'000)) seen = occurrences(contentOf(own), "\"child\"");
+  std::remove(own.c_str());
+  std::_Exit(seen ? 0 : 1);
+}
+
+TEST(Recorder, AChildForkedWhileTheThreadBeginsHasAThreadThatWrites) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "the thread sanitizer ends children of fork that start threads";
+#endif
+  const std::string path = vg::test::scratchFile("early.json");
+  for (int delay = 0; delay < 400; delay += 10)  // microseconds
+    ASSERT_EQ(inProcess(path,
+                        [&] {
+                          if (delay) usleep(static_cast<unsigned>(delay));
+                          const pid_t child = fork();
+                          if (!child) tellInChild(path);
+                          int status = 0;
+                          waitpid(child, &status, 0);
+                          return status ? 1 : 0;
+                        }),
+              0)
+        << delay;
+}
+
 }  // namespace
 }  // namespace vg::activity

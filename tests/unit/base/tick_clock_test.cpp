@@ -66,5 +66,21 @@ TEST(TickClock, AsksTheSystemAgainOnceBothHaveParted) {
   rest();
 }
 
+// As in a child of a process that was laying the line at fork(): the version is odd, and nobody else makes it even.
+TEST(TickClock, GoesOnAfterAForkInTheMiddleOfAChange) {
+  for (int i = 0; i < 10; ++i, usleep(2'000)) keep();
+  if (!line.slope.load()) GTEST_SKIP() << "the system does not keep its time by the processor's counter";
+  line.version.fetch_or(1);
+  rest();
+  ASSERT_EQ(line.version.load() & 1, 0u);
+  expectNear();
+  line.version.fetch_or(1);
+  rest();
+  for (int i = 0; i < 10; ++i, usleep(2'000)) keep();
+  ASSERT_EQ(line.version.load() & 1, 0u);
+  expectNear();
+  rest();
+}
+
 }  // namespace
 }  // namespace vg::tick_clock
