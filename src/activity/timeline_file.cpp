@@ -21,7 +21,7 @@ constexpr size_t kBuffer = kEnough + (64 << 10);
 constexpr size_t kMostRanges = 1 << 16;  // that are open and whose names are known
 // Of an arrow: the event that it leaves and those that it leads to have one number, that of the call.
 constexpr std::string_view kArrow = ",\"bind_id\":";
-constexpr size_t kNumbers = 128;  // bytes for the numbers of an event
+constexpr size_t kNumbers = 192;  // bytes for the numbers of an event
 
 // Tracks of a device that are no streams: numbers that streams, which count from 1, do not reach.
 constexpr uint64_t kMemoryTrack = 0;
@@ -221,8 +221,19 @@ void TimelineFile::keepText() {
 
 char* TimelineFile::room(size_t bytes) {
   keepText();
+  if (bytes > kBuffer) [[unlikely]] {  // names of kernels have any length: in pieces, as text_
+    text_.resize(bytes);
+    return text_.data();
+  }
   if (used_ + bytes > kBuffer) writeToFile();
   return buffer_.get() + used_;
+}
+
+void TimelineFile::wrote(const char* end) {
+  if (text_.empty()) [[likely]]
+    used_ = static_cast<size_t>(end - buffer_.get());
+  else
+    text_.resize(static_cast<size_t>(end - text_.data()));
 }
 
 // Microseconds with three digits behind the point. Times follow each other closely, so that their first digits are
@@ -544,11 +555,12 @@ void TimelineFile::writeToFile() {
       VG_LOG(Error, "timeline: cannot write %s: %s; the rest is missing, and the program goes on", path_.c_str(),
              std::strerror(errno));
       const size_t whole = all.rfind(",\n", all.size() - left.size());  // no half of an event
-      (void)!ftruncate(file_, static_cast<off_t>(size_ + (whole == std::string_view::npos ? 0 : whole)));
+      (void)!ftruncate(file_, static_cast<off_t>(whole == std::string_view::npos ? lastEvent_ : size_ + whole));
       ::close(file_);
       file_ = -1;
     }
   }
+  if (const size_t last = all.rfind(",\n"); last != std::string_view::npos) lastEvent_ = size_ + last;
   size_ += used_;
   used_ = 0;
 }

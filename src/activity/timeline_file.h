@@ -81,7 +81,7 @@ class TimelineFile final : public Consumer {
   void keepText();
   // Room for an event of at most so many bytes, behind all others. Then wrote().
   char* room(size_t bytes);
-  void wrote(const char* end) { used_ = static_cast<size_t>(end - buffer_.get()); }
+  void wrote(const char* end);
   char* time(char* to, uint64_t nanoseconds);
   void writeDetails(const Work& work);
   void writeDetails(const Note& note);
@@ -94,9 +94,10 @@ class TimelineFile final : public Consumer {
   const uint64_t process_;
   const std::unique_ptr<char[]> buffer_;  // what is not in the file yet
   size_t used_ = 0;
-  std::string text_;    // an event in the making, not of the most frequent
-  uint64_t size_ = 0;   // bytes of the file
-  uint64_t whole_ = 0;  // milliseconds whose digits these are
+  std::string text_;        // an event in the making, not of the most frequent
+  uint64_t size_ = 0;       // bytes of the file
+  uint64_t lastEvent_ = 0;  // where the last event in it begins
+  uint64_t whole_ = 0;      // milliseconds whose digits these are
   char wholeDigits_[24];
   unsigned wholeSize_ = 0;
   bool first_ = true;

@@ -129,6 +129,25 @@ TEST(Recorder, AConsumerWithoutMemoryIsToldOfItsLossAndKeepsNobodyWaiting) {
             0);
 }
 
+TEST(Recorder, NamesOfKernelsHaveAnyLength) {
+  const std::string path = vg::test::scratchFile("long.json");
+  const std::string name = std::string(300'000, 'a') + '"' + std::string(1'000'000, 'b');
+  EXPECT_EQ(inProcess(path,
+                      [&] {
+                        tellOfKernel("before");
+                        tellOfKernel(name);
+                        tellOfKernel(name);
+                        tellOfKernel("behind");
+                        return 0;
+                      }),
+            0);
+  std::string text = contentOf(path);
+  EXPECT_EQ(occurrences(text, std::string(300'000, 'a') + "\\\"" + std::string(1'000'000, 'b') + "\",\"pid\""), 2u);
+  EXPECT_EQ(occurrences(text, "\"flow_in\"") + occurrences(text, "\"ph\":\"X\""), 4u);
+  EXPECT_TRUE(text.ends_with("}\n]\n"));
+  std::remove(path.c_str());
+}
+
 // Until a thread of this process has another name than the first one.
 void awaitNamedThread() {
   std::string first;
