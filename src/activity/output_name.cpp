@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -33,11 +34,17 @@ int openLocked(const std::string& path, int flags) {
   return -1;
 }
 
+// Pipes, devices and links are not made by who opens them first.
+bool isSpecial(const std::string& path) {
+  struct stat found;
+  return !lstat(path.c_str(), &found) && !S_ISREG(found.st_mode);
+}
+
 }  // namespace
 
 int openOutput(const std::string& wanted, bool keep, std::string* path) {
   *path = withNumber(wanted);
-  int file = openLocked(*path, keep ? O_EXCL : 0);
+  int file = openLocked(*path, keep && !isSpecial(*path) ? O_EXCL : 0);
   if (file < 0 && errno == EEXIST) {
     *path = besides(*path);
     file = openLocked(*path, 0);

@@ -8,7 +8,8 @@
 namespace vg::activity {
 
 // A new file, empty and locked against others who ask here, or -1 with errno. `keep`: a file that is there already is
-// another process's, even if that has ended. `path` receives its name.
+// another process's, even if that has ended; pipes, devices and what links lead to are taken all the same. `path`
+// receives its name.
 int openOutput(const std::string& wanted, bool keep, std::string* path);
 
 }  // namespace vg::activity

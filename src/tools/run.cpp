@@ -1,6 +1,7 @@
 #include "tools/run.h"
 
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -68,6 +69,11 @@ std::string unwritable(const std::string& path) {
   return access(folder.c_str(), W_OK) ? "the folder " + folder + " cannot be written to" : "";
 }
 
+bool isSpecial(const std::string& path) {
+  struct stat found;
+  return !stat(path.c_str(), &found) && !S_ISREG(found.st_mode);
+}
+
 // Before the program starts: nobody wants to run it again for its timeline.
 bool checkFiles(const RunOptions& options) {
   for (const auto& [option, path] : {std::pair{"--timeline", options.timeline},
@@ -75,7 +81,8 @@ bool checkFiles(const RunOptions& options) {
                                      {"--report", options.report},
                                      {"--output", options.recording},
                                      {"--trace-file", options.trace.value_or("")}}) {
-    const std::string reason = path.empty() ? "" : unwritable(path);
+    std::string reason = path.empty() ? "" : unwritable(path);
+    if (reason.empty() && path == options.recording && isSpecial(path)) reason = "it is not a regular file";
     if (reason.empty()) continue;
     std::fprintf(stderr, "verdigris %s: %s %s: %s\n", options.command.c_str(), option, path.c_str(), reason.c_str());
     return false;
@@ -154,12 +161,18 @@ std::string absoluteEach(const std::string& paths) {
   return all;
 }
 
-// What was there of an earlier run goes, so that what is there later is of a process of this one. The program's NVTX
-// is told of the library, which records its ranges.
+// What was there of an earlier run goes, so that what is there later is of this one. A regular file alone: links, pipes
+// and devices stay what they are.
+void removeFile(const std::string& path) {
+  struct stat found;
+  if (!path.empty() && !lstat(path.c_str(), &found) && S_ISREG(found.st_mode)) unlink(path.c_str());
+}
+
+// The program's NVTX is told of the library, which records its ranges.
 void setTimeline(const RunOptions& options, const Installation& installation) {
   if (options.timeline.empty() && options.page.empty() && !options.summary) return;
-  for (const std::string& file : {options.timeline, options.page})
-    if (!file.empty()) unlink(file.c_str());
+  removeFile(options.timeline);
+  removeFile(options.page);
   set("VERDIGRIS_TIMELINE", absolute(options.timeline));
   std::string summary = options.summary ? "1" : "";
   if (!options.page.empty()) summary += (summary.empty() ? "" : ",") + absolute(options.page);

@@ -257,6 +257,30 @@ TEST(Run, FilesThatCannotBeWrittenAreSaidBeforeTheProgramStarts) {
   EXPECT_EQ(verdigris("run --trace-file /dev/null true").code, 0);
 }
 
+TEST(Run, OnlyRegularFilesAreRemovedBeforeTheProgramStarts) {
+  const std::string pipe = scratch("pipe"), file = scratch("file.json"), link = scratch("link.json");
+  for (const std::string& path : {pipe, file, link}) unlink(path.c_str());
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  std::ofstream(file) << "kept";
+  ASSERT_EQ(symlink(file.c_str(), link.c_str()), 0);
+  struct stat found;
+  for (const std::string option : {"run --timeline ", "profile --html "}) {
+    EXPECT_EQ(verdigris(option + pipe + " true").code, 0);
+    EXPECT_TRUE(!lstat(pipe.c_str(), &found) && S_ISFIFO(found.st_mode)) << option;
+    EXPECT_EQ(verdigris(option + link + " true").code, 0);
+    EXPECT_TRUE(!lstat(link.c_str(), &found) && S_ISLNK(found.st_mode)) << option;
+  }
+  EXPECT_EQ(contentOf(file), "kept");
+  EXPECT_TRUE(says(verdigris("run --timeline " + link + " " VERDIGRIS " info"), "Emulated Device"));
+  EXPECT_TRUE(std::regex_search(contentOf(file), std::regex("process_name"))) << contentOf(file);
+  const std::string read = "sh -c 'timeout 20 cat " + pipe + " > " + file + " & " VERDIGRIS " info > /dev/null; wait'";
+  EXPECT_EQ(verdigris("run --timeline " + pipe + " " + read).code, 0);
+  EXPECT_TRUE(std::regex_search(contentOf(file), std::regex("process_name[^]*\n\\]\n$"))) << contentOf(file);
+  EXPECT_EQ(verdigris("run --timeline " + file + " true").code, 0);
+  EXPECT_NE(lstat(file.c_str(), &found), 0);
+  for (const std::string& path : {pipe, link}) unlink(path.c_str());
+}
+
 TEST(Run, ProgramsThatCannotStartAreExplained) {
   const std::string script = scratch("script");
   std::ofstream(script) << "#!/no/such/interpreter\n";
