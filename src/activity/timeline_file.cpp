@@ -18,7 +18,6 @@ namespace {
 
 constexpr size_t kEnough = 256 << 10;  // bytes that are written at once
 constexpr size_t kBuffer = kEnough + (64 << 10);
-constexpr size_t kMostRanges = 1 << 16;  // that are open and whose names are known
 // Of an arrow: the event that it leaves and those that it leads to have one number, that of the call.
 constexpr std::string_view kArrow = ",\"bind_id\":";
 constexpr size_t kNumbers = 192;  // bytes for the numbers of an event
@@ -456,30 +455,30 @@ void TimelineFile::writeCounter(const Memory& memory) {
   end();
 }
 
+// An end is written behind its start: chrome://tracing finds the beginning by the name, too.
 void TimelineFile::write(const Note& note) {
+  if (note.kind == NoteKind::End && ranges_.keep(note)) return;
+  writeNote(note);
+  if (note.kind != NoteKind::Start) return;
+  keepText();
+  ranges_.ended(note.id, [this](const Note& end) { writeNote(end); });
+}
+
+void TimelineFile::writeNote(const Note& note) {
   constexpr const char* kPhases[] = {"i", "B", "E", "b", "e"};
   knowThread(note.thread);
   begin(kPhases[static_cast<size_t>(note.kind)], process_, note.thread);
   at(note.time);
   text_ += ",\"cat\":\"nvtx\",\"name\":";
-  appendJsonText(text_, note.kind == NoteKind::End ? endedRange(note.id) : std::string(note.name.view()));
+  appendJsonText(text_, note.kind == NoteKind::End ? ranges_.end(note.id) : std::string(note.name.view()));
   if (note.kind == NoteKind::Mark) text_ += ",\"s\":\"t\"";
-  if (note.kind == NoteKind::Start && ranges_.size() < kMostRanges) ranges_.emplace(note.id, note.name.view());
+  if (note.kind == NoteKind::Start) ranges_.start(note);
   if (note.kind == NoteKind::Start || note.kind == NoteKind::End) {
     text_ += ",\"id\":";
     appendNumber(text_, note.id);
   }
   if (note.kind != NoteKind::Pop && note.kind != NoteKind::End) writeDetails(note);
   end();
-}
-
-// chrome://tracing finds the beginning by the name, too.
-std::string TimelineFile::endedRange(uint64_t id) {
-  const auto found = ranges_.find(id);
-  if (found == ranges_.end()) return {};
-  std::string name = std::move(found->second);
-  ranges_.erase(found);
-  return name;
 }
 
 void TimelineFile::writeDetails(const Note& note) {
@@ -537,6 +536,11 @@ void TimelineFile::flush() {
 }
 
 void TimelineFile::finish() {
+  text_.clear();  // of an event that there was no memory for
+  ranges_.endAll([this](const Note& end) {
+    writeNote(end);
+    keepText();
+  });
   text_ = "\n]\n";
   flush();
   if (file_ >= 0) ::close(file_);

@@ -17,6 +17,7 @@
 
 #include "activity/consumer.h"
 #include "activity/kernel_name.h"
+#include "activity/open_ranges.h"
 
 namespace vg::activity {
 
@@ -85,7 +86,7 @@ class TimelineFile final : public Consumer {
   char* time(char* to, uint64_t nanoseconds);
   void writeDetails(const Work& work);
   void writeDetails(const Note& note);
-  std::string endedRange(uint64_t id);
+  void writeNote(const Note& note);
   void writeCounter(const Memory& memory);
   void writeToFile();
 
@@ -103,8 +104,8 @@ class TimelineFile final : public Consumer {
   bool first_ = true;
   uint32_t lastThread_ = 0;  // that was looked for
   std::unordered_set<uint32_t> threads_;
-  std::unordered_set<uint64_t> devices_, tracks_;     // that have a name
-  std::unordered_map<uint64_t, std::string> ranges_;  // NVTX's, by number, that are open
+  std::unordered_set<uint64_t> devices_, tracks_;  // that have a name
+  OpenRanges ranges_;
   KernelNames names_;
   std::unordered_map<DescribeCall, CallTexts> calls_;
   DescribeCall lastCall_ = nullptr;

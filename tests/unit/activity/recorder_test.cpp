@@ -148,6 +148,39 @@ TEST(Recorder, NamesOfKernelsHaveAnyLength) {
   std::remove(path.c_str());
 }
 
+void tellOfRange(NoteKind kind, uint64_t id, const std::string& name) {
+  Record record{};
+  record.kind = RecordKind::Note;
+  record.note = {};
+  record.note.kind = kind;
+  record.note.id = id;
+  record.note.name.set(name);
+  record.note.domain.set("");
+  tell(record);
+}
+
+// As when one thread starts what another one ends, whose records are read first.
+TEST(Recorder, AnEndThatComesBeforeItsStartHasItsName) {
+  const std::string path = vg::test::scratchFile("ranges.json");
+  EXPECT_EQ(inProcess(path,
+                      [&] {
+                        for (uint64_t id = 1; id <= 100'000; ++id) {  // more than are kept
+                          tellOfRange(NoteKind::End, id, "");
+                          tellOfRange(NoteKind::Start, id, "handed on");
+                        }
+                        tellOfRange(NoteKind::End, 200'000, "");  // of nothing
+                        return 0;
+                      }),
+            0);
+  const std::string text = contentOf(path);
+  EXPECT_EQ(occurrences(text, "\"name\":\"handed on\""), 200'000u);
+  EXPECT_EQ(occurrences(text, "\"ph\":\"b\""), 100'000u);
+  EXPECT_EQ(occurrences(text, "\"ph\":\"e\""), 100'001u);
+  EXPECT_LT(text.find("\"ph\":\"b\""), text.find("\"ph\":\"e\""));
+  EXPECT_TRUE(text.ends_with("}\n]\n"));
+  std::remove(path.c_str());
+}
+
 // Until a thread of this process has another name than the first one.
 void awaitNamedThread() {
   std::string first;
