@@ -256,6 +256,13 @@ constinit pthread_key_t threadEnds = 0;  // made by registerHandlers()
   return place;
 }
 
+// Who only launches tells nothing itself, but has a batch to give back when it ends.
+[[gnu::cold, gnu::noinline]] Launch* takeBatch() noexcept {
+  Launch* const batch = spareLaunches.takeBatch();
+  if (batch && recorder.load(std::memory_order_acquire)) pthread_setspecific(threadEnds, batch);
+  return batch;
+}
+
 // What the thread tells, of a head and these bytes. False: it is lost.
 inline bool put(uint32_t kind, const void* body, size_t size) noexcept {
   Recorder* const r = recorder.load(std::memory_order_acquire);
@@ -405,7 +412,7 @@ void tell(const Call& call) noexcept {
 
 Launch* takeLaunch() noexcept {
   Launch* launch = threadPart.launches;
-  if (!launch && !(launch = spareLaunches.takeBatch())) return nullptr;
+  if (!launch && !(launch = takeBatch())) return nullptr;
   threadPart.launches = launch->next;
   return launch;
 }

@@ -12,6 +12,7 @@
 #include <iterator>
 #include <memory>
 #include <new>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -179,6 +180,23 @@ TEST(Recorder, AnEndThatComesBeforeItsStartHasItsName) {
   EXPECT_LT(text.find("\"ph\":\"b\""), text.find("\"ph\":\"e\""));
   EXPECT_TRUE(text.ends_with("}\n]\n"));
   std::remove(path.c_str());
+}
+
+TEST(Recorder, AThreadThatOnlyLaunchesGivesTheOthersBack) {
+  EXPECT_EQ(inProcess("",
+                      [] {
+                        static std::atomic<uint64_t> lost{0};
+                        if (!add(std::make_unique<WithoutMemory>(lost))) return 1;
+                        std::set<const Launch*> seen;
+                        for (int i = 0; i < 100; ++i)
+                          std::thread([&seen] {
+                            Launch* const launch = takeLaunch();
+                            seen.insert(launch);
+                            drop(launch);
+                          }).join();
+                        return seen.size() <= 4 ? 0 : 2;
+                      }),
+            0);
 }
 
 // Until a thread of this process has another name than the first one.
