@@ -34,17 +34,29 @@ class Ahead {
  private:
   static constexpr uint64_t kPause = 5'000'000, kUncertain = 2'000;  // ns
 
+  // The quickest of three: a thread that is interrupted between two clocks takes them for further apart. What a look
+  // may be wrong by is no change.
   void look(uint64_t drivers) {
-    const uint64_t before = driversClock(), there = systemClock(CLOCK_REALTIME), after = driversClock();
-    const uint64_t now = there - (before + (after - before) / 2), known = ahead_.load(std::memory_order_relaxed);
-    const uint64_t difference = now - known + kUncertain;
-    if (difference > 2 * kUncertain) ahead_.store(now, std::memory_order_relaxed);
-    looked_.store(std::max(drivers, after), std::memory_order_relaxed);
+    uint64_t shortest = UINT64_MAX, now = 0;
+    for (int i = 0; i < 3; ++i) {
+      const uint64_t before = driversClock(), there = systemClock(CLOCK_REALTIME), took = driversClock() - before;
+      if (took >= shortest) continue;
+      shortest = took;
+      now = there - (before + took / 2);
+    }
+    const uint64_t uncertain = std::max(kUncertain, shortest);
+    if (now - ahead_.load(std::memory_order_relaxed) + uncertain > 2 * uncertain)
+      ahead_.store(now, std::memory_order_relaxed);
+    looked_.store(std::max(drivers, driversClock()), std::memory_order_relaxed);
   }
 
   std::atomic<uint64_t> looked_{0}, ahead_{0};
 };
 constinit Ahead ahead;
+
+// A correction does not lead a thread back, unless somebody has set the clock.
+constexpr uint64_t kSet = 1'000'000'000;
+constinit thread_local uint64_t lastTold = 0;
 
 // A moment by both clocks.
 struct Moment {
@@ -105,7 +117,9 @@ uint64_t now() {
   const api::ObserverTable* const table = driver();
   if (!table) return systemClock(CLOCK_REALTIME);
   const uint64_t drivers = table->now();
-  return drivers + ahead.at(drivers);
+  const uint64_t time = drivers + ahead.at(drivers);
+  if (lastTold - time >= kSet) lastTold = time;  // also where it is later
+  return lastTold;
 }
 
 uint64_t at(uint64_t nanoseconds) {
@@ -118,6 +132,15 @@ uint64_t at(uint64_t nanoseconds) {
   // Before the first of them the whole of them tells the pace best.
   const bool before = moments.kept[i - 1].drivers > nanoseconds;
   return between(moments.kept[i - 1], moments.kept[before ? moments.count - 1 : i], nanoseconds);
+}
+
+Span at(uint64_t begin, uint64_t end) {
+  if (used()) {
+    const uint64_t first = at(begin);
+    return {first, std::max(first, at(end))};
+  }
+  const uint64_t difference = ahead.at(end);
+  return {begin + difference, std::max(begin, end) + difference};
 }
 
 }  // namespace vg::cupti::clock

@@ -581,6 +581,33 @@ TEST_F(Cupti, TimesAreThoseOfTheProgramsClock) {
   EXPECT_EQ(kernels, 3u);
 }
 
+TEST_F(Cupti, TimeStepsBackForNoThread) {
+  enable({CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL});
+  std::atomic<bool> ending{false};
+  std::atomic<unsigned> stepsBack{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i)  // more than there are processors, perhaps
+    threads.emplace_back([&] {
+      for (uint64_t last = 0, next = 0; !ending; last = next) {
+        cupti("cuptiGetTimestamp", &next);
+        stepsBack += next < last;
+      }
+    });
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_EQ(launch(), CUDA_SUCCESS);
+    EXPECT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
+    usleep(1'000);
+  }
+  ending = true;
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(stepsBack, 0u);
+  eachRecord([](const CUpti_Activity* record) {
+    if (record->kind != CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) return;
+    const auto* const kernel = reinterpret_cast<const CUpti_ActivityKernel13*>(record);
+    EXPECT_LE(kernel->start, kernel->end);
+  });
+}
+
 TEST_F(Cupti, KeepsAttributes) {
   size_t bytes = 1234567, size = sizeof bytes;
   ASSERT_EQ(cupti("cuptiActivitySetAttribute", CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE, &size, &bytes), CUPTI_SUCCESS);

@@ -68,8 +68,9 @@ template <class Record>
 Record begun(const activity::Work& work, CUpti_ActivityKind kind) {
   Record record{};
   record.kind = kind;
-  record.start = clock::at(work.begin);
-  record.end = clock::at(work.end);
+  const clock::Span span = clock::at(work.begin, work.end);
+  record.start = span.begin;
+  record.end = span.end;
   record.deviceId = work.origin.device;
   record.contextId = number(work.origin.context);
   record.streamId = number(work.origin.stream);
