@@ -40,8 +40,14 @@ std::string readLine(const std::string& path) {
   return line;
 }
 
+// Two looks at the clock by different threads may differ by some tens of nanoseconds.
+template <class Event>
+uint64_t lasted(const Event& event) {
+  return event.end > event.begin ? event.end - event.begin : 0;
+}
+
 double gigabytesPerSecond(const Work& work) {
-  return static_cast<double>(work.bytes) / static_cast<double>(std::max<uint64_t>(work.end - work.begin, 1));
+  return static_cast<double>(work.bytes) / static_cast<double>(std::max<uint64_t>(lasted(work), 1));
 }
 
 void appendTriple(std::string& out, const uint32_t (&values)[3]) {
@@ -321,7 +327,7 @@ void TimelineFile::write(const Call& call) {
   const std::string &begin = trackOf(texts, call.thread), &end = endOf(texts, call);
   char* to = writeText(room(begin.size() + end.size() + kNumbers), begin);
   to = writeText(time(to, call.begin), ",\"dur\":");
-  to = writeMicroseconds(to, call.end - call.begin);
+  to = writeMicroseconds(to, lasted(call));
   if (call.submitted) {
     to = writeNumber(writeText(to, kArrow), call.correlation);
     to = writeText(to, ",\"flow_out\":true");
@@ -375,7 +381,7 @@ void TimelineFile::writeLaunch(const Work& work, uint64_t process, uint64_t trac
   char* to = writeText(room(begin.size() + kNumbers), begin);
   to = writeNumber(to, work.origin.correlation);
   to = time(writeText(to, "},\"ts\":"), work.begin);
-  to = writeMicroseconds(writeText(to, ",\"dur\":"), work.end - work.begin);
+  to = writeMicroseconds(writeText(to, ",\"dur\":"), lasted(work));
   if (work.origin.correlation) {
     to = writeNumber(writeText(to, kArrow), work.origin.correlation);
     to = writeText(to, ",\"flow_in\":true");
@@ -391,7 +397,7 @@ void TimelineFile::write(const Work& work) {
   begin("X", process, track);
   at(work.begin);
   text_ += ",\"dur\":";
-  appendMicroseconds(text_, work.end - work.begin);
+  appendMicroseconds(text_, lasted(work));
   text_ += ",\"cat\":\"";
   text_ += categoryOf(work.kind);
   text_ += "\",\"name\":\"";
