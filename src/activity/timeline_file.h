@@ -1,9 +1,9 @@
 // The file of VERDIGRIS_TIMELINE: trace events in the JSON array format, which Perfetto and chrome://tracing open.
 //
-// It is written as the program runs, each time a whole number of events, so that what a killed process leaves behind
-// opens as well: viewers do without the bracket at the end. Threads of the host are threads of the process; each device
-// is a process of its own with a track for each stream. When the file cannot be written any more the log says so, once,
-// and the rest is left out.
+// It is written as the program runs, mostly a whole number of events at a time: viewers do without the bracket at the
+// end, which a killed process leaves out. The system may cut what a process writes as it is killed, in its last line.
+// Threads of the host are threads of the process; each device is a process of its own with a track for each stream.
+// When the file cannot be written any more the log says so, once, and the rest is left out.
 #pragma once
 
 #include <array>

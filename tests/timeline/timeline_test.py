@@ -32,9 +32,14 @@ def run(*arguments, expect=0, environment=None, **options):
 
 
 def load(path):
-    """The events of a file, complete or left behind by a process that was killed."""
+    """The events of a file, complete or left behind by a process that was killed, maybe while it wrote the last line."""
     text = pathlib.Path(path).read_text()
-    return json.loads(text if text.rstrip().endswith("]") else text + "\n]")
+    if text.rstrip().endswith("\n]"):
+        return json.loads(text)
+    try:
+        return json.loads(text + "\n]")
+    except json.JSONDecodeError:
+        return json.loads(text[:text.rindex(",\n")] + "\n]")
 
 
 class Timeline:
