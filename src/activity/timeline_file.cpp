@@ -18,7 +18,7 @@ namespace {
 
 constexpr size_t kEnough = 256 << 10;  // bytes that are written at once
 constexpr size_t kBuffer = kEnough + (64 << 10);
-// Of an arrow: the event that it leaves and those that it leads to have one number, that of the call.
+// Of an arrow: the event that it leaves and those that it leads to have one number.
 constexpr std::string_view kArrow = ",\"bind_id\":";
 constexpr size_t kNumbers = 192;  // bytes for the numbers of an event
 
@@ -329,7 +329,7 @@ void TimelineFile::write(const Call& call) {
   to = writeText(time(to, call.begin), ",\"dur\":");
   to = writeMicroseconds(to, lasted(call));
   if (call.submitted) {
-    to = writeNumber(writeText(to, kArrow), call.correlation);
+    to = writeNumber(writeText(to, kArrow), everywhere(call.correlation));
     to = writeText(to, ",\"flow_out\":true");
   }
   to = writeNumber(writeText(to, ",\"args\":{\"correlation\":"), call.correlation);
@@ -383,7 +383,7 @@ void TimelineFile::writeLaunch(const Work& work, uint64_t process, uint64_t trac
   to = time(writeText(to, "},\"ts\":"), work.begin);
   to = writeMicroseconds(writeText(to, ",\"dur\":"), lasted(work));
   if (work.origin.correlation) {
-    to = writeNumber(writeText(to, kArrow), work.origin.correlation);
+    to = writeNumber(writeText(to, kArrow), everywhere(work.origin.correlation));
     to = writeText(to, ",\"flow_in\":true");
   }
   *to++ = '}';
@@ -408,7 +408,7 @@ void TimelineFile::write(const Work& work) {
   text_ += '}';
   if (work.origin.correlation) {
     text_ += kArrow;
-    appendNumber(text_, work.origin.correlation);
+    appendNumber(text_, everywhere(work.origin.correlation));
     text_ += ",\"flow_in\":true";
   }
   end();
@@ -481,7 +481,7 @@ void TimelineFile::writeNote(const Note& note) {
   if (note.kind == NoteKind::Start) ranges_.start(note);
   if (note.kind == NoteKind::Start || note.kind == NoteKind::End) {
     text_ += ",\"id\":";
-    appendNumber(text_, note.id);
+    appendNumber(text_, everywhere(note.id));
   }
   if (note.kind != NoteKind::Pop && note.kind != NoteKind::End) writeDetails(note);
   end();

@@ -35,6 +35,9 @@ class TimelineFile final : public Consumer {
  private:
   TimelineFile(int file, std::string path);
 
+  // A number of this process, below the process's own, so that files of several processes can be put together. Viewers
+  // keep the 53 bits of a real number.
+  uint64_t everywhere(uint64_t number) const { return (process_ << 31) + (number & 0x7fffffff); }
   void begin(const char* phase, uint64_t process, uint64_t thread);
   void at(uint64_t nanoseconds);
   void end() { text_ += '}'; }

@@ -174,6 +174,7 @@ class WholeProgram(Case):
             self.assertTrue(work["flow_in"])
             call = calls[work["bind_id"]]
             self.assertEqual((call["cat"], call["args"]["correlation"]), ("api", work["args"]["correlation"]))
+            self.assertEqual(divmod(call["bind_id"], 1 << 31), (call["pid"], call["args"]["correlation"]))
             self.assertLessEqual(call["ts"], work["ts"] + EPSILON)
         self.assertEqual(arrows_without_both_ends(self.timeline.events), [])
 
