@@ -205,6 +205,13 @@ void writeFile(const std::string& path, llvm::StringRef text) {
   if (!error) out << text;
 }
 
+// LLVM goes on with malformed code as it comes, to faults and wrong code. This takes about 1 % of a compile.
+void requireWellFormed(const llvm::Module& module) {
+  std::string problems;
+  llvm::raw_string_ostream stream(problems);
+  if (llvm::verifyModule(module, &stream)) throw Unsupported{"malformed module: " + problems, 0};
+}
+
 }  // namespace
 
 MachineCode compileModule(llvm::Module& module, const BackendOptions& options, PhaseClock& clock) {
@@ -219,12 +226,10 @@ MachineCode compileModule(llvm::Module& module, const BackendOptions& options, P
     writeFile(options.dumpPrefix + suffix, text);
   };
   if (dump) dumpModule(".emitted.ll");
-  // LLVM goes on with malformed code as it comes, to faults and wrong code. This takes about 1 % of a compile.
-  std::string problems;
-  llvm::raw_string_ostream stream(problems);
-  if (llvm::verifyModule(module, &stream)) throw Unsupported{"malformed module: " + problems, 0};
+  requireWellFormed(module);
   clock.count(CompileWork::Emitted, module.getInstructionCount());
   const Tier tier = optimise(module, *machine, options, clock);
+  requireWellFormed(module);
   (*machine).setOptLevel(tier == Tier::Good ? llvm::CodeGenOptLevel::Default : llvm::CodeGenOptLevel::None);
   (*machine).setFastISel(tier != Tier::Good);  // LLVM only ever turns it on, and machines serve again
   clock.count(CompileWork::Optimised, module.getInstructionCount());

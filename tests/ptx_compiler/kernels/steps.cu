@@ -4,7 +4,7 @@
 //   nvcc -arch=sm_90 -ptx -o steps.ptx steps.cu
 #include "kernel.h"
 
-constexpr int kMost = 32, kSide = 16, kOdd = 5;  // warps of a block
+constexpr int kMost = 32, kSide = 16, kRow = 8, kOdd = 5;  // warps of a block
 
 __device__ __forceinline__ int inBlock() { return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z); }
 
@@ -82,5 +82,23 @@ KERNEL meet(ARGS) {
     sum = sum * 5 + words[warp][t];
     __syncwarp();
   }
+  out[linear() * 8] = sum;
+}
+
+// What one column gives goes to the next one.
+KERNEL moved(ARGS) {
+  __shared__ unsigned words[kMost * 32 * kRow];
+  unsigned* const mine = words + inBlock() * kRow;
+  const unsigned seed = in[linear() % n];
+  for (int k = 0; k < kRow; ++k) mine[k] = seed * (k + 1) >> 3;
+  for (int i = 1; i < 1 + int(seed % kRow); ++i) {
+    const unsigned value = mine[i];
+    int at = i;
+    for (; at > 0 && mine[at - 1] > value; --at) mine[at] = mine[at - 1];
+    mine[at] = value;
+  }
+  for (int k = 0; k < int(seed % (kRow - 1)) + 1; ++k) mine[k] = mine[k + 1];
+  unsigned sum = 0;
+  for (int k = 0; k < kRow; ++k) sum = sum * 3 + mine[k];
   out[linear() * 8] = sum;
 }

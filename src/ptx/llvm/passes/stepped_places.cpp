@@ -93,11 +93,17 @@ std::optional<Distances> distancesOf(const Value* index, int depth) {
   return std::nullopt;
 }
 
+// What it is given is asked of the call: what another one gave may have been replaced since.
 struct Access {
   llvm::IntrinsicInst* call;
-  Value *base, *index, *mask, *data;  // data: null for gathers
+  bool gathers;
   Distances distances;
   unsigned depth = 0;  // of loops around it
+
+  Value* base() const { return call->getArgOperand(gathers ? 1 : 0); }
+  Value* index() const { return call->getArgOperand(2); }
+  Value* mask() const { return call->getArgOperand(gathers ? 3 : 1); }
+  Value* data() const { return call->getArgOperand(3); }  // of scatters
 };
 
 std::optional<Access> accessOf(llvm::Instruction& i) {
@@ -106,17 +112,11 @@ std::optional<Access> accessOf(llvm::Instruction& i) {
   const bool gathers = call->getIntrinsicID() == llvm::Intrinsic::x86_avx512_mask_gather_dpi_512;
   if (!gathers && call->getIntrinsicID() != llvm::Intrinsic::x86_avx512_mask_scatter_dpi_512) return std::nullopt;
   if (!match::match(call->getArgOperand(4), match::m_One())) return std::nullopt;
-  Access access{call,
-                call->getArgOperand(gathers ? 1 : 0),
-                call->getArgOperand(2),
-                call->getArgOperand(gathers ? 3 : 1),
-                gathers ? nullptr : call->getArgOperand(3),
-                {},
-                0};
+  Access access{call, gathers, {}};
   // Lanes that are known by now are known_places.h's.
-  if (const auto* const known = llvm::dyn_cast<llvm::Constant>(access.mask); known && !known->isAllOnesValue())
+  if (const auto* const known = llvm::dyn_cast<llvm::Constant>(access.mask()); known && !known->isAllOnesValue())
     return std::nullopt;
-  const auto distances = distancesOf(access.index, kDeep);
+  const auto distances = distancesOf(access.index(), kDeep);
   if (!distances) return std::nullopt;
   access.distances = *distances;
   return access;
@@ -133,8 +133,9 @@ Value* isWhole(llvm::IRBuilder<>& b, const Access& access, Value* first) {
   if (lowest > highest) return nullptr;
   Value* const above = b.CreateSub(first, b.getInt32(static_cast<uint32_t>(lowest)));
   Value* const inRange = b.CreateICmpULE(above, b.getInt32(static_cast<uint32_t>(highest - lowest)));
-  Value* const bits = b.CreateBitCast(access.mask, b.getIntNTy(kLanes));
-  return b.CreateAnd(inRange, b.CreateICmpEQ(bits, b.getInt16(0xffff)));
+  Value* const bits = b.CreateBitCast(access.mask(), b.getIntNTy(kLanes));
+  // The index of lane 0 says nothing where that lane takes no part.
+  return b.CreateLogicalAnd(b.CreateICmpEQ(bits, b.getInt16(0xffff)), inRange);
 }
 
 Value* placeOf(llvm::IRBuilder<>& b, Value* start, uint32_t distance) {
@@ -145,10 +146,10 @@ Value* placeOf(llvm::IRBuilder<>& b, Value* start, uint32_t distance) {
 Value* singly(llvm::Instruction* end, const Access& access, Value* first) {
   llvm::IRBuilder<> b(end);
   b.SetCurrentDebugLocation(access.call->getDebugLoc());
-  Value* const start = b.CreatePtrAdd(access.base, b.CreateSExt(first, b.getInt64Ty()));
-  if (access.data) {  // in the order of lanes: of those with one place the last one's value stays
+  Value* const start = b.CreatePtrAdd(access.base(), b.CreateSExt(first, b.getInt64Ty()));
+  if (!access.gathers) {  // in the order of lanes: of those with one place the last one's value stays
     for (unsigned l = 0; l < kLanes; ++l)
-      b.CreateAlignedStore(b.CreateExtractElement(access.data, l), placeOf(b, start, access.distances[l]),
+      b.CreateAlignedStore(b.CreateExtractElement(access.data(), l), placeOf(b, start, access.distances[l]),
                            llvm::Align(4));
     return nullptr;
   }
@@ -163,7 +164,7 @@ Value* singly(llvm::Instruction* end, const Access& access, Value* first) {
 
 void split(const Access& access) {
   llvm::IRBuilder<> b(access.call);
-  Value* const first = b.CreateExtractElement(access.index, uint64_t{0});
+  Value* const first = b.CreateExtractElement(access.index(), uint64_t{0});
   Value* const whole = isWhole(b, access, first);
   if (!whole || match::match(whole, match::m_Zero())) return;
   if (match::match(whole, match::m_One())) {
