@@ -3,7 +3,6 @@
 // others it must name the lines marked "HERE" and "OTHER" (expected-idioms.tsv).
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
-#include <cuda_runtime.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -13,15 +12,9 @@
 #include <cuda/barrier>
 #include <cuda/pipeline>
 
-namespace cg = cooperative_groups;
+#include "one_case.h"
 
-#define CHECK(call)                                                    \
-  do {                                                                 \
-    if (const cudaError_t error = (call)) {                            \
-      std::printf("line %d: %s\n", __LINE__, cudaGetErrorName(error)); \
-      std::exit(3);                                                    \
-    }                                                                  \
-  } while (0)
+namespace cg = cooperative_groups;
 
 constexpr int kBlocks = 4, kThreads = 128, kCount = kBlocks * kThreads;
 
@@ -536,7 +529,7 @@ static void clusters(const char* name, int* out) {
 #endif
 }
 
-static void run(const char* name) {
+void run(const char* name) {
   const auto is = [&](const char* other) { return !std::strcmp(name, other); };
   int *const in = filled<int>(4 * kCount, 0, 1), *const data = filled<int>(4 * kCount, 1, 2),
              *const out = filled<int>(4 * kCount, 0, 0);
@@ -575,11 +568,4 @@ static void run(const char* name) {
   if (is("finePipeline")) finePipeline<<<kBlocks, kThreads>>>(in, out);
   if (is("pipelineReleasedTooEarly")) pipelineReleasedTooEarly<<<kBlocks, kThreads>>>(in, out);
   if (std::strstr(name, "luster")) clusters(name, out);
-}
-
-int main(int argc, char** argv) {
-  if (argc != 2) return 2;
-  run(argv[1]);
-  std::printf("end: %s\n", cudaGetErrorName(cudaDeviceSynchronize()));
-  return 0;
 }

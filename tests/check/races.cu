@@ -3,24 +3,15 @@
 // compare.py with expected-races.tsv and must name the lines marked "HERE" and "OTHER".
 #include <cooperative_groups.h>
 #include <cuda_pipeline.h>
-#include <cuda_runtime.h>
 
 #include <atomic>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 
 #include <cuda/barrier>
 
-namespace cg = cooperative_groups;
+#include "one_case.h"
 
-#define CHECK(call)                                                    \
-  do {                                                                 \
-    if (const cudaError_t error = (call)) {                            \
-      std::printf("line %d: %s\n", __LINE__, cudaGetErrorName(error)); \
-      std::exit(3);                                                    \
-    }                                                                  \
-  } while (0)
+namespace cg = cooperative_groups;
 
 constexpr int kBlocks = 8, kThreads = 64, kCount = kBlocks * kThreads;
 
@@ -147,16 +138,16 @@ __global__ void fineLastBlock(int* data, int* out) {
   out[threadIdx.x] = sum;
 }
 
+static __device__ void tellOthers(int* data) {
+  data[threadIdx.x] = int(threadIdx.x);
+  __syncthreads();
+  if (threadIdx.x) return;
+  __threadfence();
+  volatileFlag = 1;
+}
+
 __global__ void fineFlag(int* data, int* out) {
-  if (blockIdx.x == 0) {
-    data[threadIdx.x] = int(threadIdx.x);
-    __syncthreads();
-    if (threadIdx.x == 0) {
-      __threadfence();
-      volatileFlag = 1;
-    }
-    return;
-  }
+  if (blockIdx.x == 0) return tellOthers(data);
   if (threadIdx.x == 0) {
     while (!volatileFlag) {
     }
@@ -168,15 +159,7 @@ __global__ void fineFlag(int* data, int* out) {
 
 // The same, but all threads wait for the flag, of more warps than checked mode remembers reads of at a time.
 __global__ void fineFlagOfAll(int* data, int* out) {
-  if (blockIdx.x == 0) {
-    data[threadIdx.x] = int(threadIdx.x);
-    __syncthreads();
-    if (threadIdx.x == 0) {
-      __threadfence();
-      volatileFlag = 1;
-    }
-    return;
-  }
+  if (blockIdx.x == 0) return tellOthers(data);
   while (!volatileFlag) {
   }
   __threadfence();
@@ -519,7 +502,7 @@ static void copies(const char* name, int* data, int* out) {
   if (is("fineCopiesByBarrier")) fineCopiesByBarrier<<<kBlocks, kThreads>>>(data, out);
 }
 
-static void run(const char* name) {
+void run(const char* name) {
   const auto is = [&](const char* other) { return !std::strcmp(name, other); };
   int *const data = allocate(2 * kCount), *const out = allocate(kCount);
   const cudaStream_t s = stream(), t = stream();
@@ -641,11 +624,4 @@ static void run(const char* name) {
       fill<<<kBlocks, kThreads, 0, s>>>(data, round);
       add<<<kBlocks, kThreads, 0, s>>>(data, out);
     }
-}
-
-int main(int argc, char** argv) {
-  if (argc != 2) return 2;
-  run(argv[1]);
-  std::printf("end: %s\n", cudaGetErrorName(cudaDeviceSynchronize()));
-  return 0;
 }

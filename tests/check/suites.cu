@@ -2,23 +2,15 @@
 // them): `suites NAME` runs one. What begins with `fine` is right by CUDA's rules, and checked mode must say
 // nothing with all its tools; of the others it must name the lines marked "HERE" and "OTHER" (expected-suites.tsv).
 #include <cooperative_groups.h>
-#include <cuda_runtime.h>
 
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
 #include <cuda/atomic>
 
-namespace cg = cooperative_groups;
+#include "one_case.h"
 
-#define CHECK(call)                                                    \
-  do {                                                                 \
-    if (const cudaError_t error = (call)) {                            \
-      std::printf("line %d: %s\n", __LINE__, cudaGetErrorName(error)); \
-      std::exit(3);                                                    \
-    }                                                                  \
-  } while (0)
+namespace cg = cooperative_groups;
 
 constexpr int kBlocks = 4, kThreads = 128, kCount = kBlocks * kThreads;
 
@@ -274,7 +266,7 @@ static void scopes(const char* name, int* data, int* word, int* out) {
   if (is("fineFlag")) fineFlag<<<kBlocks, kThreads>>>(data, word, out);
 }
 
-static void run(const char* name) {
+void run(const char* name) {
   const auto is = [&](const char* other) { return !std::strcmp(name, other); };
   int *const in = filled(4 * kCount, 1, 1), *const data = filled(4 * kCount, 1, 2),
              *const out = filled(4 * kCount, 0, 0), *const word = filled(kBlocks, 0, 0);
@@ -310,11 +302,4 @@ static void run(const char* name) {
   if (is("fineTile")) fineTile<<<kBlocks, kThreads>>>(data);
   if (is("gridBarrierTooEarly")) together(gridBarrierTooEarly, data, out);
   if (is("fineGridBarrier")) together(fineGridBarrier, data, out);
-}
-
-int main(int argc, char** argv) {
-  if (argc != 2) return 2;
-  run(argv[1]);
-  std::printf("end: %s\n", cudaGetErrorName(cudaDeviceSynchronize()));
-  return 0;
 }
