@@ -48,8 +48,9 @@ Bounds vastBounds();
 // A bit of addresses that is set in almost all that a program has, and that the range lies far below where it can.
 inline constexpr uintptr_t kElsewhere = uintptr_t{1} << 46;
 
-// Whether any of these bytes are the library's own.
+// For overlaps(), where the bounds do not tell.
 bool overlapsWithin(Bounds bounds, uintptr_t address, size_t bytes);
+// Whether any of these bytes are the library's own.
 inline bool overlaps(uintptr_t address, size_t bytes) {
   const Bounds all = bounds();
   // Addresses of kernels may wrap round.
