@@ -10,11 +10,17 @@
 namespace vg::testing {
 namespace {
 
+uint32_t foreignOrBoxes(const FakeGrid& grid, const FakeTranslate& translate) {
+  if (grid.descriptor.get(backend::nvidia::qmd::kBlockDepth) != kForeignDepth) return moveBoxes(grid, translate);
+  foreignGrids().push_back(grid.descriptor);
+  return 0;
+}
+
 FakeDriver::Description twoGpus() {
   FakeDriver::Description description;
   description.gpus = 2;
   description.memory = uint64_t{1} << 30;
-  description.program = moveBoxes;
+  description.program = foreignOrBoxes;
   return description;
 }
 
@@ -41,6 +47,11 @@ backend::Device* createCpu(int ordinal) {
 }  // namespace
 
 FakeDriver& fakeDriver() { return fake().driver; }
+
+std::vector<backend::nvidia::Qmd>& foreignGrids() {
+  static std::vector<backend::nvidia::Qmd> grids;
+  return grids;
+}
 
 void ApiTest::SetUp() {
   setenv("VERDIGRIS_DEVICES", "gpu:all,cpu:1", 1);

@@ -5,6 +5,9 @@
 #include <cuda.h>
 #include <gtest/gtest.h>
 
+#include <vector>
+
+#include "backend/nvidia/compute/qmd.h"
 #include "gpu/fake_driver.h"
 
 namespace vg::testing {
@@ -13,6 +16,11 @@ namespace vg::testing {
 FakeDriver& fakeDriver();
 
 constexpr CUdevice kEmulatedDevice = 2;
+
+// Grids whose blocks have this depth are taken for those of a test's own kernel, which does nothing; the library's own
+// have depth 1. Their descriptors, in the order in which they ran.
+constexpr unsigned kForeignDepth = 2;
+std::vector<backend::nvidia::Qmd>& foreignGrids();
 
 // A test with the primary context of the first GPU.
 struct ApiTest : ::testing::Test {
