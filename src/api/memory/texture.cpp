@@ -21,6 +21,9 @@ CUresult cuTexObjectGetResourceDesc(const Call&, CUDA_RESOURCE_DESC* pResDesc, C
   if (!pResDesc) return missing("pResDesc");
   VG_TRY(const core::TextureObject& object, core::textures::find(texObject));
   *pResDesc = object.resource;
+  // As the vendor's driver has it: a single row has no pitch.
+  if (object.resource.resType == CU_RESOURCE_TYPE_PITCH2D && object.resource.res.pitch2D.height == 1)
+    pResDesc->res.pitch2D.pitchInBytes = 0;
   return CUDA_SUCCESS;
 }
 

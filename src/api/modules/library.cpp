@@ -88,8 +88,7 @@ CUresult cuLibraryGetKernel(const Call&, CUkernel* pKernel, CUlibrary library, c
 CUresult cuLibraryGetKernelCount(const Call&, unsigned int* count, CUlibrary lib) {
   if (!count) return missing("count");
   VG_TRY(core::Library & found, core::libraries::find(lib));
-  VG_TRY(backend::Image & image, found.description());
-  *count = static_cast<unsigned>(image.kernelNames().size());
+  *count = static_cast<unsigned>(found.kernelNames().size());
   return CUDA_SUCCESS;
 }
 

@@ -22,8 +22,12 @@ unsigned hostCapability(int operation) {
   }
 }
 
-CUresult checkOperations(const unsigned* capabilities, const CUatomicOperation* operations, unsigned count) {
+CUresult checkGiven(const unsigned* capabilities, const CUatomicOperation* operations, unsigned count) {
   if (!capabilities || !operations || !count) return missing("capabilities, operations or count");
+  return CUDA_SUCCESS;
+}
+
+CUresult checkOperations(const CUatomicOperation* operations, unsigned count) {
   const auto unknown = [](const CUatomicOperation& operation) {
     const int raw = rawValue(operation);
     return raw < 0 || raw >= CU_ATOMIC_OPERATION_MAX;
@@ -42,16 +46,18 @@ CUresult tell(bool native, unsigned* capabilities, const CUatomicOperation* oper
 
 CUresult cuDeviceGetHostAtomicCapabilities(const Call&, unsigned int* capabilities, const CUatomicOperation* operations,
                                            unsigned int count, CUdevice dev) {
-  VG_CHECK(checkOperations(capabilities, operations, count));
+  VG_CHECK(checkGiven(capabilities, operations, count));
   VG_TRY(core::Device & device, core::findDevice(dev));
+  VG_CHECK(checkOperations(operations, count));
   return tell(device.attribute(CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED), capabilities, operations, count);
 }
 
 CUresult cuDeviceGetP2PAtomicCapabilities(const Call&, unsigned int* capabilities, const CUatomicOperation* operations,
                                           unsigned int count, CUdevice srcDevice, CUdevice dstDevice) {
-  VG_CHECK(checkOperations(capabilities, operations, count));
+  VG_CHECK(checkGiven(capabilities, operations, count));
   VG_CHECK(core::findDevice(srcDevice));
   VG_CHECK(core::findDevice(dstDevice));
+  VG_CHECK(checkOperations(operations, count));
   if (srcDevice == dstDevice) return fail(CUDA_ERROR_INVALID_DEVICE, "device %d is no peer of itself", srcDevice);
   return tell(true, capabilities, operations, count);  // all emulated devices share the processor's memory
 }

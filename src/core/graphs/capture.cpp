@@ -479,7 +479,8 @@ CUresult updateDependencies(Stream& stream, const CUgraphNode* nodes, const CUgr
                             unsigned flags) {
   const MutexLock lock(captureMutex);
   StreamCapture* const state = CaptureAccess::of(stream);
-  if (!state || isLegacyMark(state)) return fail(CUDA_ERROR_ILLEGAL_STATE, "the stream does not capture");
+  if (!state) return fail(CUDA_ERROR_ILLEGAL_STATE, "the stream does not capture");
+  if (isLegacyMark(state)) return refuseLegacy(stream.set(), "a change of a capture's dependencies");
   if (state->capture->invalidated) return invalidated();
   if (flags > CU_STREAM_SET_CAPTURE_DEPENDENCIES) return fail(CUDA_ERROR_INVALID_VALUE, "flags %#x", flags);
   VG_TRY(const Tail named, tailOf(nodes, edges, count));

@@ -32,7 +32,10 @@ void separateLinked(images::Selected& selected) {
   selected.ptx = std::move(parts);
 }
 
-DeviceCode::DeviceCode(images::Selected selected) : selected_(std::move(selected)) { separateLinked(selected_); }
+DeviceCode::DeviceCode(images::Selected selected)
+    : none_(selected.ptx.empty() && selected.native.empty()), selected_(std::move(selected)) {
+  separateLinked(selected_);
+}
 
 Result<std::string> DeviceCode::nativeBytes(const backend::Traits& device, const std::string& name,
                                             const backend::LoadOptions& options) {
@@ -56,6 +59,8 @@ Result<std::shared_ptr<const cubin::Cubin>> DeviceCode::native(const backend::Tr
 
 CUresult DeviceCode::provide(const backend::Traits& device, backend::ImageSource& source,
                              const backend::LoadOptions& options) {
+  if (none_)
+    return fail(CUDA_ERROR_INVALID_IMAGE, "%s is neither PTX nor a cubin nor a fat binary", source.name.c_str());
   source.ownText = selected_.target == 0;
   if (!device.nativeCode && !selected_.ptx.empty()) {
     source.ptx = selected_.ptx;

@@ -19,8 +19,9 @@ class DeviceCode {
  public:
   explicit DeviceCode(images::Selected selected);
 
-  // Fills the source's ptx, native and ownText for a device. CUDA_ERROR_NO_BINARY_FOR_GPU for native code of another
-  // architecture, CUDA_ERROR_JIT_COMPILER_NOT_FOUND for PTX where the device needs native code and nothing makes it.
+  // Fills the source's ptx, native and ownText for a device. CUDA_ERROR_INVALID_IMAGE if nothing was selected,
+  // CUDA_ERROR_NO_BINARY_FOR_GPU for native code of another architecture, CUDA_ERROR_JIT_COMPILER_NOT_FOUND for PTX
+  // where the device needs native code and nothing makes it.
   CUresult provide(const backend::Traits& device, backend::ImageSource& source, const backend::LoadOptions& options);
 
  private:
@@ -29,6 +30,7 @@ class DeviceCode {
   Result<std::shared_ptr<const cubin::Cubin>> native(const backend::Traits& device, const std::string& name,
                                                      const backend::LoadOptions& options);
 
+  const bool none_;            // nothing was selected
   images::Selected selected_;  // constant but for `native`, which moves into native_
   Mutex mutex_;                // guards the native code
   std::shared_ptr<const cubin::Cubin> native_ VG_GUARDED_BY(mutex_);  // null until it is asked for

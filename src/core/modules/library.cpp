@@ -1,7 +1,6 @@
 #include "core/modules/library.h"
 
 #include <algorithm>
-#include <cctype>
 #include <functional>
 
 #include "base/log.h"
@@ -94,10 +93,14 @@ Result<Kernel&> Library::kernel(const std::string& name) {
   return *made;
 }
 
+std::vector<std::string> Library::kernelNames() {
+  const Result<backend::Image&> image = description();
+  return image ? image->kernelNames() : std::vector<std::string>();
+}
+
 Result<std::vector<Kernel*>> Library::kernels() {
-  VG_TRY(backend::Image & image, description());
   std::vector<Kernel*> all;
-  for (const std::string& name : image.kernelNames()) {
+  for (const std::string& name : kernelNames()) {
     VG_TRY(Kernel & made, kernel(name));
     all.push_back(&made);
   }
@@ -170,15 +173,11 @@ Result<Library&> make(std::string name, const Select& select, JitOptions& option
   return *library;
 }
 
-// What is no binary is text, however little it looks like PTX: it is read when it is first asked for.
+// What is no code at all is a library too: it is refused when something is first asked of it, as by a real driver.
 Result<images::Selected> selectLazily(const void* image, const images::SelectOptions& options) {
   Result<images::Selected> selected = images::select(image, images::kUnknownSize, options);
   if (selected || selected.error() != CUDA_ERROR_INVALID_IMAGE) return selected;
-  const char* text = static_cast<const char*>(image);
-  if (!std::isprint(static_cast<unsigned char>(*text))) return selected;
-  images::Selected asText;
-  asText.ptx.emplace_back(text);
-  return asText;
+  return images::Selected{};
 }
 
 }  // namespace

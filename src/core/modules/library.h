@@ -40,7 +40,9 @@ class Library final : public KernelSource {
   // The instance in `context`, or null; makes none.
   Module* instance(Context& context);
   Result<Kernel&> kernel(const std::string& name);  // CUDA_ERROR_NOT_FOUND
-  Result<std::vector<Kernel*>> kernels();           // all, by name
+  // All of the code. A library whose code was refused has none, and kernel() says why.
+  Result<std::vector<Kernel*>> kernels();
+  std::vector<std::string> kernelNames();
   // Works without a context. CUDA_ERROR_NOT_FOUND.
   Result<backend::Global> managed(const std::string& name);
   Result<backend::Image&> description() override;

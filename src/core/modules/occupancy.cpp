@@ -79,6 +79,8 @@ static uint32_t most(Function& function, CUdevice_attribute first, int axis) {
 // Blocks that the whole device holds at once: none of those that are too large.
 static Result<int> residentBlocks(Function& function, const backend::LaunchShape& shape) {
   const uint32_t(&block)[3] = shape.block;
+  if (!block[0] || !block[1] || !block[2])
+    return fail(CUDA_ERROR_INVALID_VALUE, "a block of %u x %u x %u threads", block[0], block[1], block[2]);
   const uint32_t threads = block[0] * block[1] * block[2];
   if (threads >> 31) return fail(CUDA_ERROR_INVALID_VALUE, "blocks of %u threads", threads);
   for (int axis = 0; axis < 3; ++axis)
@@ -110,16 +112,17 @@ static Result<int> clusterBlocks(Function& function, const backend::LaunchShape&
   return asked ? size : 0;
 }
 
-// The shape that the configuration means: attributes first, then the numbers, as the vendor's driver looks at them.
+// The shape that the configuration means. The vendor's driver looks at attributes, then at the grid, then at clusters,
+// and at blocks behind them.
 static Result<backend::LaunchShape> shapeOf(Function& function, const CUlaunchConfig& config) {
+  const Device& device = deviceOf(function);
   LaunchAttributes attributes;
-  VG_TRY(const work::LaunchCall call, work::callOf(config, deviceOf(function), attributes));
-  const backend::LaunchShape& shape = call.shape;
+  VG_TRY(const work::LaunchCall call, work::callOf(config, device, attributes));
   for (int axis = 0; axis < 3; ++axis)
-    if (!shape.block[axis] || shape.grid[axis] - 1 >= most(function, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X, axis))
-      return fail(CUDA_ERROR_INVALID_VALUE, "%u blocks of %u threads along axis %d", shape.grid[axis],
-                  shape.block[axis], axis);
-  return shape;
+    if (call.shape.grid[axis] - 1 >= most(function, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X, axis))
+      return fail(CUDA_ERROR_INVALID_VALUE, "a grid of %u blocks along axis %d", call.shape.grid[axis], axis);
+  VG_CHECK(attributes.checkClusters(device));
+  return call.shape;
 }
 
 Result<int> activeClusters(Function& function, const CUlaunchConfig& config) {

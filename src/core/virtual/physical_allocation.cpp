@@ -39,8 +39,6 @@ CUresult checkLocation(const CUmemLocation& location) {
 
 // Bits that nobody knows are passed over, as the vendor's driver does.
 CUresult checkHandleTypes(int types, int location) {
-  if (types & CU_MEM_HANDLE_TYPE_FABRIC)
-    return fail(CUDA_ERROR_NOT_PERMITTED, "there is no fabric to share memory over");
   if (types & (CU_MEM_HANDLE_TYPE_WIN32 | CU_MEM_HANDLE_TYPE_WIN32_KMT))
     return fail(CUDA_ERROR_INVALID_VALUE, "handle types %#x on this system", types);
   if (types & CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR && location == CU_MEM_LOCATION_TYPE_HOST)
@@ -48,7 +46,9 @@ CUresult checkHandleTypes(int types, int location) {
   return CUDA_SUCCESS;
 }
 
+// In the vendor's driver's order: a device that is not there is said before all else, a missing fabric behind all else.
 CUresult checkProperties(const CUmemAllocationProp& properties) {
+  if (rawValue(properties.location.type) == CU_MEM_LOCATION_TYPE_DEVICE) VG_CHECK(checkLocation(properties.location));
   if (const int type = rawValue(properties.type); type != CU_MEM_ALLOCATION_TYPE_PINNED)
     return fail(CUDA_ERROR_INVALID_VALUE, "allocation type %d", type);
   VG_CHECK(checkLocation(properties.location));
@@ -63,6 +63,8 @@ CUresult checkProperties(const CUmemAllocationProp& properties) {
     return fail(CUDA_ERROR_INVALID_VALUE, "memory of the host that is compressed or for GPUDirect");
   if (flags.usage & CU_MEM_CREATE_USAGE_TILE_POOL && rawValue(properties.requestedHandleTypes))
     return fail(CUDA_ERROR_INVALID_VALUE, "memory for sparse arrays cannot be exported");
+  if (rawValue(properties.requestedHandleTypes) & CU_MEM_HANDLE_TYPE_FABRIC)
+    return fail(CUDA_ERROR_NOT_PERMITTED, "there is no fabric to share memory over");
   return CUDA_SUCCESS;
 }
 
