@@ -7,22 +7,25 @@
 namespace vg::backend::nvidia {
 namespace {
 
-constexpr uint64_t kMoment = 200'000, kPatience = 5'000'000;  // ns
+constexpr uint64_t kMoment = 200'000, kFirstMoment = 1'000'000, kPatience = 5'000'000;  // ns
 
 constinit thread_local bool inBackground [[gnu::tls_model("initial-exec")]] = false;
 constinit std::atomic<uint64_t> lastCall{0};  // of a thread that is not in the background; monotonicNanoseconds()
 
-void noteCall() {
-  if (!inBackground) lastCall.store(monotonicNanoseconds(), std::memory_order_relaxed);
+void noteCall(uint64_t at) {
+  if (!inBackground) lastCall.store(at, std::memory_order_relaxed);
 }
 
 }  // namespace
 
-InBackground::InBackground() { inBackground = true; }
+InBackground::InBackground() {
+  noteCall(monotonicNanoseconds() + kFirstMoment - kMoment);
+  inBackground = true;
+}
 InBackground::~InBackground() { inBackground = false; }
 
 Courtesy::Courtesy() {
-  noteCall();
+  noteCall(monotonicNanoseconds());
   if (!inBackground) return;
   const uint64_t begin = monotonicNanoseconds();
   for (uint64_t now = begin; now < lastCall.load(std::memory_order_relaxed) + kMoment && now < begin + kPatience;
@@ -30,6 +33,6 @@ Courtesy::Courtesy() {
     nap();
 }
 
-Courtesy::~Courtesy() { noteCall(); }
+Courtesy::~Courtesy() { noteCall(monotonicNanoseconds()); }
 
 }  // namespace vg::backend::nvidia
