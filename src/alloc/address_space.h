@@ -32,6 +32,7 @@ class AddressSpace {
   AddressSpace(MemoryTable& table, unsigned firstWindow, unsigned windows);
   AddressSpace(const AddressSpace&) = delete;
 
+  uintptr_t start() const { return start_; }
   // A range of its own, aligned to `alignment` (a power of two; 0: kGranule), at `wanted` if that is free and fits.
   // CUDA_ERROR_OUT_OF_MEMORY when no free range is long enough. Requires: bytes > 0, a multiple of kGranule.
   Result<uintptr_t> reserve(size_t bytes, size_t alignment = 0, uintptr_t wanted = 0);

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 #include <vector>
 
 #include "backend/device_use.h"
 #include "base/memory/memory_limit.h"
+#include "base/round.h"
 #include "base/sync/mutex.h"
 #include "base/undying.h"
 #include "core/memory/pinned_memory.h"
@@ -122,13 +124,19 @@ namespace {
 
 constinit std::atomic<alloc::AddressSpace*> theSpace{nullptr};
 
+// Addresses that share the last page directory of a GPU with large pages.
+constexpr size_t kNeighbourhood = size_t{512} << 20;
+
 // Devices with memory of their own take long over the first mapping of a neighbourhood and over the end of the last:
-// one stays for ever.
+// one stays for ever where reservations begin. What lies before that neighbourhood is not given out.
 void keepNeighbourhood(alloc::AddressSpace& space) {
   auto* const kept = &undying<std::vector<alloc::PhysicalRef>, struct KeptNeighbours>();
+  bool begun = false;
   for (int i = 0; i < deviceCount(); ++i) {
     backend::Device& device = deviceAt(i).backend();
     if (device.hostAddressable()) continue;
+    const size_t before = roundUp(space.start(), kNeighbourhood) - space.start();
+    if (before && !std::exchange(begun, true)) (void)space.reserve(before);
     const Result<uintptr_t> start = space.reserve(alloc::kGranule);
     Result<alloc::PhysicalRef> memory = device.memory().create(alloc::kGranule, alloc::Sharing::Private, "");
     if (!start.ok() || !memory) continue;
