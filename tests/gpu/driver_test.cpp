@@ -22,7 +22,7 @@ TEST(KernelDriver, MissingNodesAndRefusedOnesAreToldApart) {
 }
 
 TEST(KernelDriver, UnknownVersionsAreRefused) {
-  for (const char* version : {"", "470.57.02", "610.43.02", "nonsense"}) {
+  for (const char* version : {"", "470.57.02", "630.10.01", "nonsense"}) {
     FakeDriver driver({.version = version});
     EXPECT_EQ(Client::open(driver).error(), CUDA_ERROR_SYSTEM_DRIVER_MISMATCH) << version;
     EXPECT_EQ(driver.openFiles(), 0u);
@@ -31,7 +31,7 @@ TEST(KernelDriver, UnknownVersionsAreRefused) {
 
 TEST(KernelDriver, EveryBranchHasItsOwnSizes) {
   for (const char* version : {"535.288.01", "545.29.06", "550.163.01", "555.58.02", "560.35.03", "565.77", "570.211.01",
-                              "575.64.05", "580.159.04", "590.48.01", "595.45.04"}) {
+                              "575.64.05", "580.159.04", "590.48.01", "595.45.04", "610.43.03"}) {
     FakeGpu fake({.version = version});
     EXPECT_EQ(fake.gpu->facts().multiprocessors, 132u) << version;
     auto block = must(Block::create(*fake.gpu, fake.addresses(), {Where::Video, kHugePage}, SeenBy::GpuAndCpu));

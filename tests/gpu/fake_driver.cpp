@@ -67,6 +67,19 @@ T parametersOf(const rm::AllocCall& call) {
   return parameters;
 }
 
+// From where the branch has them.
+rm::ChannelParameters channelParametersOf(const rm::AllocCall& call, const Abi& abi) {
+  rm::ChannelParameters parameters{};
+  const auto* const bytes = reinterpret_cast<const std::byte*>(call.parameters);
+  if (!bytes || call.parameterBytes != abi.channel) return parameters;  // without memory for its state: refused
+  std::memcpy(&parameters, bytes, offsetof(rm::ChannelParameters, userdMemory));
+  std::memcpy(parameters.userdMemory, bytes + abi.channelUserd, sizeof parameters.userdMemory);
+  std::memcpy(parameters.userdOffset, bytes + abi.channelRest, sizeof parameters.userdOffset);
+  std::memcpy(&parameters.engineType, bytes + abi.channelRest + sizeof parameters.userdOffset,
+              sizeof parameters.engineType);
+  return parameters;
+}
+
 }  // namespace
 
 FakeDriver::FakeDriver(Description description)
@@ -444,7 +457,7 @@ Status FakeDriver::makeMemory(Object& object, const rm::AllocCall& call) {
 }
 
 Status FakeDriver::makeChannel(Client& client, Object& object, const rm::AllocCall& call) {
-  const auto p = parametersOf<rm::ChannelParameters>(call);
+  const auto p = channelParametersOf(call, *abi_);
   Object* const userd = objectOf(client, p.userdMemory[0]);
   Object* const notifier = objectOf(client, p.errorNotifier);
   if (p.contextShare && p.addressSpace) return kInvalidArgument;

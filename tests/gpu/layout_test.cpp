@@ -100,6 +100,12 @@ TEST(Layouts, RowsHaveTheKernelsSizesAndOffsets) {
     EXPECT_EQ(row.exportInfo, sizeOf("NV0000_CTRL_OS_UNIX_GET_EXPORT_OBJECT_INFO_PARAMS", branch));
     EXPECT_EQ(row.exportNote, offsetOf("NV0000_CTRL_OS_UNIX_GET_EXPORT_OBJECT_INFO_PARAMS", "metadata", branch));
     EXPECT_EQ(row.dmaBuf, sizeOf("nv_ioctl_export_to_dma_buf_fd_t", branch));
+    const char* const channel = "NV_CHANNEL_ALLOC_PARAMS";
+    EXPECT_EQ(row.channel, sizeOf(channel, branch));
+    EXPECT_EQ(row.channelUserd, offsetOf(channel, "hUserdMemory", branch));
+    EXPECT_EQ(row.channelRest, offsetOf(channel, "userdOffset", branch));
+    EXPECT_EQ(offsetOf(channel, "engineType", branch) - row.channelRest,
+              offsetof(rm::ChannelParameters, engineType) - offsetof(rm::ChannelParameters, userdOffset));
     EXPECT_EQ(row.mapExternalTail, offsetOf("UVM_MAP_EXTERNAL_ALLOCATION_PARAMS", "gpuAttributesCount", branch));
     EXPECT_EQ(row.freeLength, offsetOf("UVM_FREE_PARAMS", "length", branch));
     EXPECT_EQ(row.unregisterUuid, offsetOf("UVM_UNREGISTER_CHANNEL_PARAMS", "hClient", branch));
@@ -327,7 +333,10 @@ TEST(Layouts, StructuresAreThoseOfTheBranchTheyAreWrittenFor) {
 TEST(Layouts, FieldsThatNoRowHasStayInTheirPlaces) {
   const std::set<std::string> byRow = {"nv_ioctl_export_to_dma_buf_fd_t",
                                        "NV0000_CTRL_OS_UNIX_GET_EXPORT_OBJECT_INFO_PARAMS"};
-  const std::set<std::pair<std::string, std::string>> fieldsByRow = {{"UVM_SET_PREFERRED_LOCATION_PARAMS", "rmStatus"}};
+  const std::set<std::pair<std::string, std::string>> fieldsByRow = {{"UVM_SET_PREFERRED_LOCATION_PARAMS", "rmStatus"},
+                                                                     {"NV_CHANNEL_ALLOC_PARAMS", "hUserdMemory"},
+                                                                     {"NV_CHANNEL_ALLOC_PARAMS", "userdOffset"},
+                                                                     {"NV_CHANNEL_ALLOC_PARAMS", "engineType"}};
   for (const Structure& structure : structures()) {
     if (byRow.count(structure.header)) continue;
     for (const Field& field : structure.fields)

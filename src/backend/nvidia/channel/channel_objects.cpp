@@ -2,7 +2,27 @@
 
 #include <sys/mman.h>
 
+#include <array>
+#include <cstddef>
+#include <cstring>
+
 namespace vg::backend::nvidia {
+namespace {
+
+// The parameters as the kernel driver has them.
+struct ChannelBytes {
+  alignas(8) std::array<std::byte, sizeof(rm::ChannelParameters) + 8> all{};
+  ChannelBytes(const rm::ChannelParameters& parameters, const Abi& abi) {
+    constexpr size_t kHead = offsetof(rm::ChannelParameters, userdMemory);
+    constexpr size_t kRest = offsetof(rm::ChannelParameters, userdOffset);
+    const auto* const from = reinterpret_cast<const std::byte*>(&parameters);
+    std::memcpy(all.data(), from, kHead);
+    std::memcpy(all.data() + abi.channelUserd, from + kHead, sizeof parameters.userdMemory);
+    std::memcpy(all.data() + abi.channelRest, from + kRest, sizeof parameters - kRest);
+  }
+};
+
+}  // namespace
 
 CUresult ChannelObjects::make(Addresses& addresses, const ChannelPlace& place, const RingPlace& ring) {
   group_ = place.group;
@@ -25,7 +45,9 @@ CUresult ChannelObjects::createChannel(const ChannelPlace& place, const RingPlac
   parameters.userdMemory[0] = place.rings.memory().handle();
   parameters.userdOffset[0] = ring.sharedAt();
   parameters.engineType = place.engine;
-  const Client::Made made = gpu_.client().make(group_, gpu_.facts().classes.channel, &parameters, sizeof parameters);
+  Client& client = gpu_.client();
+  const ChannelBytes bytes(parameters, client.abi());
+  const Client::Made made = client.make(group_, gpu_.facts().classes.channel, bytes.all.data(), client.abi().channel);
   if (made.status) return refused(made.status, "a channel on engine %#x", place.engine);
   handle_ = made.handle;
   return CUDA_SUCCESS;
