@@ -81,6 +81,17 @@ void appendAddress(std::string& out, uint64_t value) {
 
 char* writeNumber(char* to, uint64_t value) { return std::to_chars(to, to + 20, value).ptr; }
 
+char* NearNumbers::write(char* to, uint64_t value) {
+  const uint64_t high = value / 1000;
+  if (!high) return writeNumber(to, value);
+  if (high != high_) {
+    size_ = static_cast<unsigned>(writeNumber(digits_, high) - digits_);
+    high_ = high;
+  }
+  std::memcpy(to, digits_, sizeof digits_);
+  return writeThreeDigits(to + size_, static_cast<uint32_t>(value - high * 1000));
+}
+
 char* writeMicroseconds(char* to, uint64_t nanoseconds) {
   to = writeNumber(to, nanoseconds / 1000);
   *to++ = '.';

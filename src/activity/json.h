@@ -32,6 +32,18 @@ inline char* writeThreeDigits(char* to, uint32_t value) {
   return to + 3;
 }
 char* writeNumber(char* to, uint64_t value);
+
+// Numbers that follow each other closely: their first digits are mostly known.
+class NearNumbers {
+ public:
+  // Needs room for 28 characters.
+  char* write(char* to, uint64_t value);
+
+ private:
+  uint64_t high_ = 0;  // whose digits these are
+  char digits_[24] = {};
+  unsigned size_ = 0;
+};
 char* writeMicroseconds(char* to, uint64_t nanoseconds);
 
 }  // namespace vg::activity

@@ -40,6 +40,12 @@ bool isSpecial(const std::string& path) {
   return !lstat(path.c_str(), &found) && !S_ISREG(found.st_mode);
 }
 
+// ext4 puts a file that was truncated to nothing on the disk as soon as it is closed, even if it was empty before.
+void makeEmpty(int file) {
+  struct stat found;
+  if (fstat(file, &found) || !S_ISREG(found.st_mode) || found.st_size) (void)!ftruncate(file, 0);
+}
+
 }  // namespace
 
 int openOutput(const std::string& wanted, bool keep, std::string* path) {
@@ -49,7 +55,7 @@ int openOutput(const std::string& wanted, bool keep, std::string* path) {
     *path = besides(*path);
     file = openLocked(*path, 0);
   }
-  if (file >= 0) (void)!ftruncate(file, 0);  // fails for pipes and devices
+  if (file >= 0) makeEmpty(file);  // fails for pipes and devices
   return file;
 }
 

@@ -107,7 +107,11 @@ std::unique_ptr<TimelineFile> TimelineFile::open(const std::string& wanted, bool
 }
 
 TimelineFile::TimelineFile(int file, std::string path)
-    : file_(file), path_(std::move(path)), process_(static_cast<uint64_t>(getpid())), buffer_(new char[kBuffer]) {
+    : file_(file),
+      path_(std::move(path)),
+      process_(static_cast<uint64_t>(getpid())),
+      reserved_(file),
+      buffer_(new char[kBuffer]) {
   metadata("process_name", process_, process_, readLine("/proc/self/comm") + " (host)");
   sortIndex("process_sort_index", process_, process_, 0);
   flush();
@@ -168,7 +172,10 @@ uint64_t TimelineFile::deviceProcess(unsigned device) {
 uint64_t TimelineFile::streamTrack(const Origin& origin) {
   const uint64_t process = deviceProcess(origin.device);
   if (process == lastProcess_ && origin.stream == lastTrack_) return origin.stream;  // it was written
-  if (!tracks_.insert(process << 32 ^ origin.stream).second) return origin.stream;
+  const bool isNew = tracks_.insert(process << 32 ^ origin.stream).second;
+  lastProcess_ = process;
+  lastTrack_ = origin.stream;
+  if (!isNew) return origin.stream;
   std::string name = "stream " + std::to_string(origin.stream);
   if (origin.streamKind == LegacyStream) name += " (default)";
   if (origin.streamKind == PerThreadStream) name += " (per thread)";
@@ -241,21 +248,12 @@ void TimelineFile::wrote(const char* end) {
     text_.resize(static_cast<size_t>(end - text_.data()));
 }
 
-// Microseconds with three digits behind the point. Times follow each other closely, so that their first digits are
-// mostly known.
+// Microseconds with three digits behind the point.
 char* TimelineFile::time(char* to, uint64_t nanoseconds) {
-  const uint64_t whole = nanoseconds / 1'000'000;
-  if (!whole) return writeMicroseconds(to, nanoseconds);
-  if (whole != whole_) {
-    wholeSize_ = static_cast<unsigned>(std::to_chars(wholeDigits_, wholeDigits_ + sizeof wholeDigits_, whole).ptr -
-                                       wholeDigits_);
-    whole_ = whole;
-  }
-  std::memcpy(to, wholeDigits_, sizeof wholeDigits_);
-  const auto rest = static_cast<uint32_t>(nanoseconds - whole * 1'000'000);
-  to = writeThreeDigits(to + wholeSize_, rest / 1000);
+  const uint64_t microseconds = nanoseconds / 1000;
+  to = near_.milliseconds.write(to, microseconds);
   *to++ = '.';
-  return writeThreeDigits(to, rest % 1000);
+  return writeThreeDigits(to, static_cast<uint32_t>(nanoseconds - microseconds * 1000));
 }
 
 // Texts that are kept are made whole before they are known by what they are of: there may be no memory for a part.
@@ -329,10 +327,10 @@ void TimelineFile::write(const Call& call) {
   to = writeText(time(to, call.begin), ",\"dur\":");
   to = writeMicroseconds(to, lasted(call));
   if (call.submitted) {
-    to = writeNumber(writeText(to, kArrow), everywhere(call.correlation));
+    to = near_.arrows.write(writeText(to, kArrow), everywhere(call.correlation));
     to = writeText(to, ",\"flow_out\":true");
   }
-  to = writeNumber(writeText(to, ",\"args\":{\"correlation\":"), call.correlation);
+  to = near_.correlations.write(writeText(to, ",\"args\":{\"correlation\":"), call.correlation);
   wrote(writeText(to, end));
 }
 
@@ -379,11 +377,11 @@ const TimelineFile::LaunchTexts& TimelineFile::textsOf(const Work& work, uint64_
 void TimelineFile::writeLaunch(const Work& work, uint64_t process, uint64_t track) {
   const std::string& begin = textsOf(work, process, track).begin;
   char* to = writeText(room(begin.size() + kNumbers), begin);
-  to = writeNumber(to, work.origin.correlation);
+  to = near_.correlations.write(to, work.origin.correlation);
   to = time(writeText(to, "},\"ts\":"), work.begin);
   to = writeMicroseconds(writeText(to, ",\"dur\":"), lasted(work));
   if (work.origin.correlation) {
-    to = writeNumber(writeText(to, kArrow), everywhere(work.origin.correlation));
+    to = near_.arrows.write(writeText(to, kArrow), everywhere(work.origin.correlation));
     to = writeText(to, ",\"flow_in\":true");
   }
   *to++ = '}';
@@ -549,12 +547,15 @@ void TimelineFile::finish() {
   });
   text_ = "\n]\n";
   flush();
-  if (file_ >= 0) ::close(file_);
+  if (file_ < 0) return;
+  reserved_.giveBack(size_);
+  ::close(file_);
   file_ = -1;
 }
 
 void TimelineFile::writeToFile() {
   const FileSizeGuard guard;
+  reserved_.reserve(size_, used_);
   const std::string_view all(buffer_.get(), used_);
   std::string_view left = all;
   while (file_ >= 0 && !left.empty()) {

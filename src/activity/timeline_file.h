@@ -16,8 +16,10 @@
 #include <vector>
 
 #include "activity/consumer.h"
+#include "activity/json.h"
 #include "activity/kernel_name.h"
 #include "activity/open_ranges.h"
+#include "activity/reserved_room.h"
 
 namespace vg::activity {
 
@@ -96,14 +98,15 @@ class TimelineFile final : public Consumer {
   int file_;  // -1: it cannot be written any more
   const std::string path_;
   const uint64_t process_;
+  ReservedRoom reserved_;
   const std::unique_ptr<char[]> buffer_;  // what is not in the file yet
   size_t used_ = 0;
   std::string text_;        // an event in the making, not of the most frequent
   uint64_t size_ = 0;       // bytes of the file
   uint64_t lastEvent_ = 0;  // where the last event in it begins
-  uint64_t whole_ = 0;      // milliseconds whose digits these are
-  char wholeDigits_[24];
-  unsigned wholeSize_ = 0;
+  struct {
+    NearNumbers milliseconds, correlations, arrows;
+  } near_;
   bool first_ = true;
   uint32_t lastThread_ = 0;  // that was looked for
   std::unordered_set<uint32_t> threads_;

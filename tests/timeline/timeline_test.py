@@ -251,6 +251,8 @@ class Files(Case):
         timeline = self.record("many", "50000")
         self.assertEqual(self.done.stdout.strip(), str(50000 * 2 * 32))
         self.assertEqual(len(timeline.of("kernel")), 50000)
+        found = os.stat(self.file)  # what was reserved for more is given back
+        self.assertLess(found.st_blocks * 512, found.st_size + (1 << 20))
 
     def test_what_a_killed_process_leaves_is_a_timeline(self):
         process = subprocess.Popen([VERDIGRIS, "run", "--timeline", self.file, "--", SUBJECT, "kill"],
@@ -274,6 +276,14 @@ class Files(Case):
         self.record("many", "10")
         self.assertEqual(len(self.record("many", "20").of("kernel")), 20)
         self.assertEqual(os.listdir(self.folder.name), ["out.json"])
+
+    def test_a_file_that_is_there_is_overwritten_and_nothing_of_it_stays(self):
+        environment = {"VERDIGRIS_TIMELINE": self.file, "LD_LIBRARY_PATH": os.path.dirname(self.library())}
+        for before in ("", "[", "x" * 1_000_000):
+            with open(self.file, "w") as file:
+                file.write(before)
+            run(SUBJECT, "many", "20", environment=environment)
+            self.assertEqual(len(Timeline(load(self.file)).of("kernel")), 20)
 
     def test_a_name_may_hold_the_number_of_the_process(self):
         run(SUBJECT, "many", "5", environment={"VERDIGRIS_TIMELINE": os.path.join(self.folder.name, "%p.json"),

@@ -279,7 +279,14 @@ CUresult Stream::enqueue(const backend::Command* commands, size_t count, uint64_
 }
 
 CUresult Stream::enqueueStamped(const backend::Command* commands, size_t count, uint64_t* value, Submit submit) {
-  work_activity::Stamped stamped(originOf(*this), context_->device().backend(), commands, count);
+  const backend::Device& device = context_->device().backend();
+  if (work_activity::TimedLaunch::isFor(device, commands, count)) {
+    work_activity::TimedLaunch launch(originOf(*this), *commands);
+    const CUresult result = enqueueAsIs(launch.data(), 1, value, submit);
+    if (result == CUDA_SUCCESS) launch.submitted();
+    return result;
+  }
+  work_activity::Stamped stamped(originOf(*this), device, commands, count);
   const CUresult result = enqueueAsIs(stamped.data(), stamped.size(), value, submit);
   if (result == CUDA_SUCCESS) stamped.submitted();
   return result;

@@ -207,6 +207,31 @@ void Here::drop() {
 
 bool tellsOf(const backend::Command* commands, size_t count) { return std::any_of(commands, commands + count, isTold); }
 
+namespace {
+void tellTimed(void* told, uint64_t begin, uint64_t end) noexcept {
+  auto* const launch = static_cast<activity::Launch*>(told);
+  launch->begin = begin;
+  launch->end = end;
+  activity::tell(launch);
+}
+}  // namespace
+
+bool TimedLaunch::isFor(const backend::Device& device, const backend::Command* commands, size_t count) {
+  const auto* const launch = count == 1 ? std::get_if<backend::LaunchCommand>(commands) : nullptr;
+  return launch && device.hasClockOfHost() && !launch->record->node && !launch->record->kernel->calls().launchesKernels;
+}
+
+TimedLaunch::TimedLaunch(const activity::Origin& origin, const backend::Command& command) noexcept : command_(command) {
+  auto& launch = *std::get_if<backend::LaunchCommand>(&command_);
+  launch_ = launchOf(origin, *launch.record);
+  if (launch_) launch.timing = {launch_, tellTimed};
+}
+
+// What was not submitted.
+TimedLaunch::~TimedLaunch() {
+  if (launch_) activity::drop(launch_);
+}
+
 // The pieces of work that are told of together, when the last of them has ended.
 struct Stamped::Batch {
   struct Piece {
@@ -235,23 +260,11 @@ struct Stamped::Batch {
   std::vector<Piece> pieces;  // the others; does not grow once stamps are to be written
 };
 
-namespace {
-void tellTimed(void* told, uint64_t begin, uint64_t end) noexcept {
-  auto* const launch = static_cast<activity::Launch*>(told);
-  launch->begin = begin;
-  launch->end = end;
-  activity::tell(launch);
-}
-}  // namespace
-
 Stamped::Stamped(const activity::Origin& origin, const backend::Device& device, const backend::Command* commands,
                  size_t count) noexcept
     : commands_(commands), count_(count) {
   try {
-    if (timesItself(device))
-      time(origin);
-    else
-      stamp(origin, device);
+    stamp(origin, device);
   } catch (const std::bad_alloc&) {
     batch_.reset();
     return;
@@ -260,10 +273,7 @@ Stamped::Stamped(const activity::Origin& origin, const backend::Device& device, 
   count_ = stampedCount_;
 }
 
-// What was not submitted.
-Stamped::~Stamped() {
-  if (single_) activity::drop(single_);
-}
+Stamped::~Stamped() = default;
 
 void Stamped::stamp(const activity::Origin& origin, const backend::Device& device) {
   const auto told = static_cast<size_t>(std::count_if(commands_, commands_ + count_, isTold));
@@ -293,24 +303,7 @@ void Stamped::stampAll(const activity::Origin& origin) {
   }
 }
 
-bool Stamped::timesItself(const backend::Device& device) const {
-  const auto* const launch = count_ == 1 ? std::get_if<backend::LaunchCommand>(commands_) : nullptr;
-  return launch && device.hasClockOfHost() && !launch->record->node && !launch->record->kernel->calls().launchesKernels;
-}
-
-void Stamped::time(const activity::Origin& origin) {
-  auto launch = std::get<backend::LaunchCommand>(*commands_);
-  single_ = launchOf(origin, *launch.record);
-  if (!single_) throw std::bad_alloc();
-  launch.timing = {single_, tellTimed};
-  stamped_ = few_.data();
-  push(launch);
-}
-
-void Stamped::submitted() {
-  (void)batch_.release();
-  single_ = nullptr;
-}
+void Stamped::submitted() { (void)batch_.release(); }
 
 WholeGraph::WholeGraph(const activity::Origin& origin, const backend::Device& device, uint32_t nodes)
     : record_(recordOf(origin)), device_(device) {

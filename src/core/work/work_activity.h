@@ -73,6 +73,24 @@ auto inGraph(Describe describe, Work work) {
 // Whether any of the commands would be told of.
 bool tellsOf(const backend::Command* commands, size_t count);
 
+// A launch that the device times itself, by far the most frequent work: a command in place of the one that was given.
+class TimedLaunch {
+ public:
+  static bool isFor(const backend::Device& device, const backend::Command* commands, size_t count);
+  // Requires: isFor(). Where there is no memory, the command as it is.
+  TimedLaunch(const activity::Origin& origin, const backend::Command& command) noexcept;
+  ~TimedLaunch();
+  TimedLaunch(const TimedLaunch&) = delete;
+
+  const backend::Command* data() const { return &command_; }
+  // The queue has it.
+  void submitted() { launch_ = nullptr; }
+
+ private:
+  backend::Command command_;
+  activity::Launch* launch_;
+};
+
 // Commands with time stamps around each copy, fill and launch, and behind them one that tells. Where there is no memory
 // for that, the commands as they are.
 class Stamped {
@@ -93,8 +111,6 @@ class Stamped {
   static constexpr size_t kFew = 4;  // commands that need no memory
   void stamp(const activity::Origin& origin, const backend::Device& device);
   void stampAll(const activity::Origin& origin);
-  bool timesItself(const backend::Device& device) const;
-  void time(const activity::Origin& origin);
   void push(const backend::Command& command);
 
   const backend::Command* commands_;
@@ -104,7 +120,6 @@ class Stamped {
   backend::Command* stamped_ = nullptr;
   size_t stampedCount_ = 0;
   std::unique_ptr<Batch> batch_;
-  activity::Launch* single_ = nullptr;  // in place of a batch
 };
 
 // The work of a whole graph. Stamps around `commands` from `first` on, and calls in it that know whose they are.

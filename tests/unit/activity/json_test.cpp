@@ -40,5 +40,16 @@ TEST(Json, WritesNumbers) {
   EXPECT_EQ(out, "1234.567 0.007 -5 \"0xffffffffffffffff\" 2.5 null");
 }
 
+TEST(Json, NumbersThatFollowEachOtherAreThoseThatComeAlone) {
+  NearNumbers near;
+  const uint64_t places[] = {0, 9, 10, 990, 1000, 999'990, 1'000'000, 84'621'088'672'377, ~uint64_t{0} - 40};
+  for (const uint64_t place : places) {
+    for (uint64_t value = place; value < place + 40; ++value) {
+      char text[32];
+      EXPECT_EQ(std::string_view(text, static_cast<size_t>(near.write(text, value) - text)), std::to_string(value));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace vg::activity
