@@ -140,6 +140,10 @@ void contextNumberOf(CUcontext context, uint64_t* id) {
   int device;
   if (id && api::observerTable().contextId(context, id, &device) != CUDA_SUCCESS) *id = 0;
 }
+// Of a stream that is not the default one; the thread's or the old default stream by its handle.
+void streamNumberOf(CUcontext context, CUstream stream, uint64_t* id) {
+  if (id && api::observerTable().streamId(context, stream, false, id) != CUDA_SUCCESS) *id = 0;
+}
 void ignoreEvent(uint32_t, void*) {}
 void eventHookWords(void** words, size_t* count) {
   *words = eventHooks;
@@ -151,7 +155,7 @@ struct HooksTable {
   size_t size;
   void (*call)(uint32_t, void*);
   void (*apiWords)(void**, size_t*);
-  Unknown<kHooksId, 3, 1> gap3;
+  void (*streamName)(CUcontext, CUstream, uint64_t*);
   void (*name)(CUcontext, uint64_t*);
   void (*event)(uint32_t, void*);
   void (*eventWords)(void**, size_t*);
@@ -161,10 +165,11 @@ constexpr HooksTable hooksTable() {
   HooksTable table{};
   table.call = api::tellRuntimeCall;
   table.apiWords = apiHookWords;
+  table.streamName = streamNumberOf;
   table.name = contextNumberOf;
   table.event = ignoreEvent;
   table.eventWords = eventHookWords;
-  return filled(table, &HooksTable::gap3);
+  return filled(table);
 }
 constexpr HooksTable kHooks = hooksTable();
 static_assert(kHooks.size == 7 * sizeof(void*));

@@ -34,13 +34,14 @@ struct ObservedCall {
 struct RuntimeCall {
   uint64_t size;
   uint64_t contextId;
-  uint64_t unknown[2];
+  uint64_t streamId;  // where the function has a stream that is not the default one
+  uint64_t unknown;
   uint64_t* word;  // the tool's own: zero at the beginning, and kept to the end
   int* result;
   const char* name;  // lives as long as the library that holds the runtime
   const void* arguments;
   CUcontext context;
-  uint64_t unknown2;
+  CUstream stream;    // of such a function
   uint32_t callback;  // the number of the function in the profiling interface
   uint32_t site;
   const char* symbol;  // of a launch: the kernel's name

@@ -32,7 +32,8 @@ constinit Entry entries[kMostEntries];
 
 // The words of a driver call: one for each subscriber, then these.
 constexpr unsigned kBegin = subscribers::kMost;
-static_assert(kBegin < api::ObservedCall::kMostWords);
+constexpr unsigned kEntered = kBegin + 1;  // when subscribers had been told
+static_assert(kEntered < api::ObservedCall::kMostWords);
 
 // A call of the runtime API that the thread is in.
 struct Frame {
@@ -178,7 +179,7 @@ void giveWait(const api::ObservedCall& call, const Waited& waited) {
     CUpti_ActivitySynchronization2 record{};
     record.kind = CUPTI_ACTIVITY_KIND_SYNCHRONIZATION;
     record.type = waited.type;
-    record.start = call.words[kBegin];
+    record.start = call.words[kEntered];
     record.end = clock::now();
     record.correlationId = number(call.correlation);
     record.contextId = objects::contextNumber(call.context);
@@ -363,6 +364,7 @@ void began(api::ObservedCall& call) {
   if (!frames.count) tellExternal(CUPTI_ACTIVITY_KIND_DRIVER, entry.callback, number(call.correlation));
   call.words[kBegin] = clock::now();
   if (entry.callback) callBack(call, entry, CUPTI_API_ENTER);
+  call.words[kEntered] = entry.meaning == Meaning::None ? call.words[kBegin] : clock::now();
   meansEnd(call, entry);
 }
 
