@@ -256,6 +256,31 @@ char* TimelineFile::time(char* to, uint64_t nanoseconds) {
   return writeThreeDigits(to, static_cast<uint32_t>(nanoseconds - microseconds * 1000));
 }
 
+// Names that end with X, Y and Z become one with three values, which is what is written most often.
+std::vector<TimelineFile::Argument> TimelineFile::argumentsOf(const CallDescription& what) {
+  std::vector<std::string_view> names;
+  std::string_view left(what.names);
+  left = left.substr(1, left.size() - 2);  // the parentheses
+  while (names.size() < std::min(what.count, Call::kMostArguments)) {
+    const size_t comma = std::min(left.find(','), left.size());
+    names.push_back(left.substr(0, comma));
+    left.remove_prefix(std::min(comma + 2, left.size()));
+  }
+  std::vector<Argument> arguments;
+  for (size_t i = 0; i < names.size(); ++i) {
+    const auto last = [&](size_t of) { return of < names.size() && !names[of].empty() ? names[of].back() : ' '; };
+    if (last(i) == 'X' && last(i + 1) == 'Y' && last(i + 2) == 'Z') {
+      arguments.push_back({",\"" + std::string(names[i].substr(0, names[i].size() - 1)) + "\":[", ""});
+      arguments.push_back({",", ""});
+      arguments.push_back({",", "]"});
+      i += 2;
+    } else {
+      arguments.push_back({",\"" + std::string(names[i]) + "\":", ""});
+    }
+  }
+  return arguments;
+}
+
 // Texts that are kept are made whole before they are known by what they are of: there may be no memory for a part.
 TimelineFile::CallTexts& TimelineFile::textsOf(DescribeCall describe) {
   if (describe == lastCall_) return *lastCallTexts_;
@@ -268,13 +293,7 @@ TimelineFile::CallTexts& TimelineFile::textsOf(DescribeCall describe) {
     texts.begin = std::string(",\n{\"ph\":\"X\",\"cat\":\"api\",\"name\":\"") + what.symbol + "\",\"pid\":";
     appendNumber(texts.begin, process_);
     texts.begin += ",\"tid\":";
-    std::string_view names(what.names);
-    names = names.substr(1, names.size() - 2);  // the parentheses
-    for (unsigned i = 0; i < std::min(what.count, Call::kMostArguments); ++i) {
-      const size_t comma = std::min(names.find(','), names.size());
-      texts.arguments.push_back(",\"" + std::string(names.substr(0, comma)) + "\":");
-      names.remove_prefix(std::min(comma + 2, names.size()));
-    }
+    texts.arguments = argumentsOf(what);
     found = calls_.emplace(describe, std::move(texts)).first;
   }
   lastCall_ = describe;
@@ -310,8 +329,11 @@ const std::string& TimelineFile::endOf(CallTexts& texts, const Call& call) {
     appendNumber(text, int64_t{call.result});
   for (unsigned i = 0; i < texts.arguments.size() && i < call.count; ++i) {
     const size_t before = text.size();
-    text += texts.arguments[i];
-    if (!texts.write(i, text, call.arguments[i])) text.resize(before);
+    text += texts.arguments[i].before;
+    if (texts.write(i, text, call.arguments[i]))
+      text += texts.arguments[i].behind;
+    else
+      text.resize(before);
   }
   text += "}}";
   end.text = std::move(text);

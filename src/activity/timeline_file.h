@@ -55,16 +55,22 @@ class TimelineFile final : public Consumer {
     int result = 0;
     std::string text;  // empty: of no call
   };
+  // What stands around the value of an argument: ,"flags": or, of three in a row, ,"gridDim":[ and , and ,].
+  struct Argument {
+    std::string before;
+    const char* behind;
+  };
   // What is the same in every event of an entry point.
   struct CallTexts {
-    std::string begin;                   // up to the number of the thread
-    std::vector<std::string> arguments;  // ,"gridDimX":
+    std::string begin;  // up to the number of the thread
+    std::vector<Argument> arguments;
     WriteArgument write;
     NameResult nameResult;
     std::array<CallEnd, 4> ends;  // by a hash
     uint32_t thread = 0;
     std::string track;  // the same with that thread's number, up to the time
   };
+  static std::vector<Argument> argumentsOf(const CallDescription& what);
   CallTexts& textsOf(DescribeCall describe);
   const std::string& endOf(CallTexts& texts, const Call& call);
   const std::string& trackOf(CallTexts& texts, uint32_t thread);

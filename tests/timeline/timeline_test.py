@@ -181,7 +181,7 @@ class WholeProgram(Case):
     def test_calls_have_results_and_arguments(self):
         launch = self.timeline.calls("cuLaunchKernel")[0]
         self.assertEqual(launch["args"]["result"], "CUDA_SUCCESS")
-        self.assertEqual((launch["args"]["gridDimX"], launch["args"]["blockDimX"]), (3, 32))
+        self.assertEqual((launch["args"]["gridDim"], launch["args"]["blockDim"]), ([3, 2, 1], [32, 1, 1]))
         self.assertEqual(self.timeline.calls("cuInit")[0]["args"]["Flags"], 0)
         results = [e["args"]["result"] for e in self.timeline.calls("cuMemFree_v2")]
         self.assertIn("CUDA_ERROR_INVALID_VALUE", results)
