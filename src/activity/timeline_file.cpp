@@ -107,11 +107,7 @@ std::unique_ptr<TimelineFile> TimelineFile::open(const std::string& wanted, bool
 }
 
 TimelineFile::TimelineFile(int file, std::string path)
-    : file_(file),
-      path_(std::move(path)),
-      process_(static_cast<uint64_t>(getpid())),
-      reserved_(file),
-      buffer_(new char[kBuffer]) {
+    : file_(file), path_(std::move(path)), process_(static_cast<uint64_t>(getpid())), buffer_(new char[kBuffer]) {
   metadata("process_name", process_, process_, readLine("/proc/self/comm") + " (host)");
   sortIndex("process_sort_index", process_, process_, 0);
   flush();
@@ -569,15 +565,12 @@ void TimelineFile::finish() {
   });
   text_ = "\n]\n";
   flush();
-  if (file_ < 0) return;
-  reserved_.giveBack(size_);
-  ::close(file_);
+  if (file_ >= 0) ::close(file_);
   file_ = -1;
 }
 
 void TimelineFile::writeToFile() {
   const FileSizeGuard guard;
-  reserved_.reserve(size_, used_);
   const std::string_view all(buffer_.get(), used_);
   std::string_view left = all;
   while (file_ >= 0 && !left.empty()) {

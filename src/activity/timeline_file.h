@@ -19,7 +19,6 @@
 #include "activity/json.h"
 #include "activity/kernel_name.h"
 #include "activity/open_ranges.h"
-#include "activity/reserved_room.h"
 
 namespace vg::activity {
 
@@ -104,7 +103,6 @@ class TimelineFile final : public Consumer {
   int file_;  // -1: it cannot be written any more
   const std::string path_;
   const uint64_t process_;
-  ReservedRoom reserved_;
   const std::unique_ptr<char[]> buffer_;  // what is not in the file yet
   size_t used_ = 0;
   std::string text_;        // an event in the making, not of the most frequent
