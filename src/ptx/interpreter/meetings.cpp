@@ -107,7 +107,7 @@ void Warp::arriveWarpSync(const Step& s, uint32_t mask, uint32_t step) {
     lanes[lane].state = State::AtWarpSync;
     lanes[lane].step = step;
   });
-  completeWarpSync(false);
+  while (completeWarpSync(false)) continue;  // groups that come together go on together
 }
 
 // Runs a warp operation whose lanes are all there; with `partial`, the first one anyway, as nothing else can happen.
