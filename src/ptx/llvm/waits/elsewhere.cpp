@@ -74,11 +74,15 @@ bool isOfOneSpace(Space s) { return s == Space::Global || s == Space::Shared; }
 
 }  // namespace
 
-bool liesElsewhere(const Program& program, const Instruction& a, const Instruction& b) {
+bool liesElsewhere(const Program& program, const Instruction& a, const Instruction& b, Given given) {
   if (isOfOneSpace(a.ast->space) && isOfOneSpace(b.ast->space) && a.ast->space != b.ast->space) return true;
   if (a.sources.empty() || b.sources.empty()) return false;
   const std::optional<Roots> x = rootsOf(program, a.sources[0]), y = rootsOf(program, b.sources[0]);
-  return x && y && std::ranges::none_of(*x, [&](const Root& root) { return y->contains(root); });
+  const auto isGiven = [](const Root& root) { return std::get<0>(root) == SymbolKind::Parameter; };
+  if (!x || !y ||
+      (given == Given::PerhapsTwice && std::ranges::any_of(*x, isGiven) && std::ranges::any_of(*y, isGiven)))
+    return false;
+  return std::ranges::none_of(*x, [&](const Root& root) { return y->contains(root); });
 }
 
 }  // namespace vg::ptx::gen

@@ -2,6 +2,7 @@
 // same warp, lanes take turns (lane_turns.h).
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -82,17 +83,16 @@ class PollFinder {
   enum class Wait { None, Poll, Lock };
   struct Found {
     Wait wait = Wait::None;
-    bool seldom = false;                     // the place is another one in most rounds: it may be a search
-    bool kept = false;                       // Poll: what is read goes through the lane's stack first
-    bool parts = false;                      // Poll: what is read is held against a value of each lane
-    const Instruction* place = nullptr;      // a load or atomic that polls memory which stores and atomics signal
-    std::vector<const Instruction*> places;  // all of them
+    bool seldom = false;                 // the place is another one in most rounds: it may be a search
+    bool kept = false;                   // Poll: what is read goes through the lane's stack first
+    bool parts = false;                  // Poll: what is read is held against a value of each lane
+    const Instruction* place = nullptr;  // a load or atomic that polls memory which stores and atomics signal
   };
 
   // Whether lanes may wait for others of their warp that leave the loop before them.
   bool mayLeave(const Found& found, LoopId loop) const {
     if (found.kept) return signalFollows(loop);
-    if (found.seldom) return found.place && signalOfFollows(loop, found.places);
+    if (found.seldom) return signalOfFollows(loop, askedIn(loop));
     const bool parts = found.parts || (found.place && !isLoad(*found.place) && !together(*found.place));
     return (found.wait == Wait::Lock || (parts && signalFollows(loop))) && !releasesInside(loop);
   }
@@ -136,7 +136,6 @@ class PollFinder {
       found.seldom = wait != Wait::None && (found.seldom || !found.place) && mayBeSearch(*read, loop);
       if (wait == Wait::None || read->ast->op == Op::Ldmatrix) continue;
       found.place = read;
-      found.places.push_back(read);
     }
     if (found.wait == Wait::None && fromStack && !meetInGroups_) {
       found.place = readKept(loop);
@@ -181,6 +180,16 @@ class PollFinder {
     const auto [known, isNew] = courses_.try_emplace({place, loop}, Course::Returns);
     if (isNew) known->second = gen::courseOf(program_, place, loop);
     return known->second;
+  }
+
+  // All that a loop asks others for. What only decides whether the round comes to the loop's end is waited for, too.
+  std::vector<const Instruction*> askedIn(LoopId loop) const {
+    std::vector<const Instruction*> all;
+    for (BlockId b : program_.loops[loop].blocks)
+      for (uint32_t n : program_.blocks[b].instructions)
+        if (const Instruction& i = program_.instructions[n]; !i.sources.empty() && asksOthers(i, loop))
+          all.push_back(&i);
+    return all;
   }
 
   // Whether all that a loop asks others for may be a search.
@@ -398,11 +407,39 @@ class PollFinder {
     const auto signals = [&](const Instruction& i) {
       if (signalsOpenly(i)) return true;
       return maySignal(i) && std::ranges::any_of(places, [&](const Instruction* place) {
-               return i.ast->op != Op::St || !liesElsewhere(program_, i, *place);
+               return i.ast->op != Op::St || mayTell(i, *place, loop);
              });
     };
     return follows(loop, signals,
                    [](const Instruction& i) { return isBarrierOfBlock(i) || lanesMeetAt(*i.ast, *i.function); });
+  }
+
+  // Whether a store behind a loop may be what others wait for at a place. Where that depends on two pointers of the
+  // kernel being one, a store of what the loop found is the result of a search.
+  bool mayTell(const Instruction& store, const Instruction& place, LoopId loop) const {
+    if (!liesElsewhere(program_, store, place, Given::Apart)) return true;
+    return accessBytes(*store.ast) == accessBytes(*place.ast) &&
+           !liesElsewhere(program_, store, place, Given::PerhapsTwice) && !comesFrom(store.sources[1], loop);
+  }
+
+  // Whether a value is made of what a loop computes.
+  bool comesFrom(ValueId value, LoopId loop) const {
+    std::vector<ValueId> work{value};
+    std::set<ValueId> seen;
+    while (!work.empty()) {
+      const ValueId id = work.back();
+      work.pop_back();
+      if (id == kNone || !seen.insert(id).second) continue;
+      const Value& v = program_.values[id];
+      if (v.block != kNone && program_.inLoop(v.block, loop)) return true;
+      work.insert(work.end(), v.incoming.begin(), v.incoming.end());
+      if (v.kind != Value::Result) continue;
+      const Instruction& i = program_.instructions[v.instruction];
+      work.insert(work.end(), i.sources.begin(), i.sources.end());
+      work.insert(work.end(), i.old.begin(), i.old.end());
+      work.push_back(i.guard);
+    }
+    return false;
   }
 
   template <class Signals, class Meets>
