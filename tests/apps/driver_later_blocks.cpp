@@ -266,6 +266,18 @@ const char* const kGivenTwiceText =
     "ld.global.cg.u32 %r4, [%a3]; setp.ne.u32 %p2, %r4, %r1; @%p2 bra L;\n"
     "TELL: mul.wide.u32 %a4, %r6, 4; add.u64 %a4, %a5, %a4; st.global.u32 [%a4], %r1; ret; }\n";
 
+// The same, where the second of two values that are stored at once tells.
+const char* const kTwoValuesText =
+    ".visible .entry two_values(.param .u64 flags, .param .u32 round, .param .u64 same) {\n"
+    ".reg .b32 %r<9>; .reg .b64 %a<9>; .reg .pred %p<6>;\n"
+    "ld.param.u64 %a1, [flags]; ld.param.u32 %r1, [round]; ld.param.u64 %a5, [same]; mov.u32 %r2, %ctaid.x;\n"
+    "mov.u32 %r3, %nctaid.x; mul.wide.u32 %a2, %r2, 64; add.u64 %a1, %a1, %a2; add.u64 %a5, %a5, %a2;\n"
+    "mov.u32 %r6, %tid.x; add.u32 %r5, %r6, 1; mov.u32 %r4, 0; setp.gt.u32 %p3, %r6, 6; @%p3 ret;\n"
+    "min.u32 %r7, %r3, 1; sub.u32 %r7, 0, %r7; setp.eq.u32 %p1, %r5, 7; @%p1 bra TELL;\n"
+    "L: mul.wide.u32 %a3, %r5, 8; add.u64 %a3, %a1, %a3; and.b32 %r5, %r5, %r7;\n"
+    "ld.global.cg.u32 %r4, [%a3+4]; setp.ne.u32 %p2, %r4, %r1; @%p2 bra L;\n"
+    "TELL: mul.wide.u32 %a4, %r6, 8; add.u64 %a4, %a5, %a4; st.global.v2.u32 [%a4], {%r4, %r1}; ret; }\n";
+
 // An H100 does not end where lanes of one warp wait for each other with weak loads.
 constexpr Form kInBlock[] = {
     {"volatile_shared", "ld.volatile.shared.u32 %r4, [ADDRESS];"},
@@ -286,7 +298,7 @@ void meet(CUmodule module, const char* name, unsigned threads, CUdeviceptr flags
   CHECK(cuMemsetD32(flags, 0, kBlocks * kFlagBytes / 4));
   for (unsigned launch = 0; launch < kShortLaunches + kRounds; ++launch) {
     unsigned round = launch < kShortLaunches ? 0 : launch - kShortLaunches + 1;
-    void* arguments[] = {&flags, &round, &flags};  // given_twice takes them all
+    void* arguments[] = {&flags, &round, &flags};  // given_twice and two_values take them all
     CHECK(cuLaunchKernel(meet, kBlocks, 1, 1, threads, 1, 1, 0, 0, arguments, 0));
     CHECK(cuCtxSynchronize());
   }
@@ -351,7 +363,7 @@ int main() {
     if (form.onTheWay) meetOnTheWay(form, flags);
   std::string ptx = ".version 8.0\n.target sm_70\n.address_size 64\n";
   for (const Form& form : kInBlock) ptx += within(form);
-  ptx += std::string(kChainText) + kTwoTestsText + kGivenTwiceText;
+  ptx += std::string(kChainText) + kTwoTestsText + kGivenTwiceText + kTwoValuesText;
   CUmodule module;
   CHECK(cuModuleLoadData(&module, ptx.c_str()));
   for (const Form& form : kInBlock)
@@ -367,6 +379,8 @@ int main() {
   meet(module, "two_tests", kChain, flags);
   std::printf("each lane behind the next, by two pointers\n");
   meet(module, "given_twice", kChain, flags);
+  std::printf("each lane behind the next, by the second of two values\n");
+  meet(module, "two_values", kChain, flags);
   CHECK(cuModuleUnload(module));
   CHECK(cuMemFree(flags));
   CHECK(cuDevicePrimaryCtxRelease(device));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -415,11 +416,13 @@ class PollFinder {
   }
 
   // Whether a store behind a loop may be what others wait for at a place. Where that depends on two pointers of the
-  // kernel being one, a store of what the loop found is the result of a search.
+  // kernel being one, a store of nothing but what the loop found is the result of a search.
   bool mayTell(const Instruction& store, const Instruction& place, LoopId loop) const {
     if (!liesElsewhere(program_, store, place, Given::Apart)) return true;
-    return accessBytes(*store.ast) == accessBytes(*place.ast) &&
-           !liesElsewhere(program_, store, place, Given::PerhapsTwice) && !comesFrom(store.sources[1], loop);
+    return accessBytes(*store.ast) >= accessBytes(*place.ast) &&
+           !liesElsewhere(program_, store, place, Given::PerhapsTwice) &&
+           !std::ranges::all_of(std::span(store.sources).subspan(1),
+                                [&](ValueId stored) { return comesFrom(stored, loop); });
   }
 
   // Whether a value is made of what a loop computes.
