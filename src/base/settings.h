@@ -33,6 +33,8 @@ namespace vg {
   X(logFile, "VERDIGRIS_LOG_FILE", "", "where the log goes (default: stderr)")                                      \
   X(isa, "VERDIGRIS_ISA", "", "force the copy engines' and kernels' instruction set: baseline avx2 avx512")         \
   X(kernels, "VERDIGRIS_KERNELS", "", "how kernels run: compile (default), optimize or interpret")                  \
+  X(exitWait, "VERDIGRIS_EXIT_WAIT", "",                                                                            \
+    "seconds that a process may wait at its end for optimised code that earlier ones could not finish (3)")         \
   X(approximate, "VERDIGRIS_APPROXIMATE", "",                                                                       \
     "approximate functions of compiled kernels: fast (default), within PTX's bounds; exact, a GPU's bits")          \
   X(pageable, "VERDIGRIS_PAGEABLE", "",                                                                             \

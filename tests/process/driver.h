@@ -38,7 +38,7 @@ struct Driver {
           X(cuCtxPushCurrent_v2) X(cuCtxPopCurrent_v2) X(cuMemAlloc_v2) X(cuMemFree_v2) X(cuMemsetD8_v2)           \
               X(cuMemsetD8Async) X(cuMemcpyDtoH_v2) X(cuStreamCreate) X(cuStreamSynchronize) X(cuStreamDestroy_v2) \
                   X(cuLaunchHostFunc) X(cuGetErrorString) X(cuGetExportTable) X(cuMemHostRegister_v2)              \
-                      X(cuMemcpyDtoHAsync_v2) X(cuModuleLoadData) X(cuLibraryUnload)             \
+                      X(cuMemcpyDtoHAsync_v2) X(cuModuleLoadData) X(cuModuleUnload) X(cuLibraryUnload)             \
                           X(cuModuleGetFunction) X(cuLaunchKernel)
 // clang-format on
 #define DECLARE(name) decltype(&::name) name = nullptr;

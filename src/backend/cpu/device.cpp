@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backend/cpu/code/kernel_image.h"
+#include "backend/cpu/code/upgrades.h"
 #include "backend/cpu/faults/faults.h"
 #include "backend/cpu/profile.h"
 #include "backend/cpu/queue.h"
@@ -61,6 +62,7 @@ void CpuDevice::attach() noexcept { host_register::RingPins::shared().retake(); 
 void CpuDevice::quiesce() noexcept {
   constexpr uint64_t kPatience = 250'000'000;  // ns: longer kernels end with the process
   Executor::shared().close(kPatience);
+  upgrades::finish();
 }
 
 }  // namespace vg::backend::cpu

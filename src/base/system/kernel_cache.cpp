@@ -27,7 +27,8 @@ namespace {
 constexpr const char* kSuffix = ".vgk";
 constexpr uint64_t kDefaultLimit = uint64_t{1} << 30;
 constexpr off_t kLargestFile = off_t{1} << 30;
-constexpr time_t kAbandoned = 600;  // seconds after which a temporary file belongs to nobody
+constexpr time_t kAbandoned = 600;          // seconds after which a temporary file belongs to nobody
+constexpr time_t kForgotten = 30 * 86'400;  // ... after which attempts at a kernel that nobody runs any more go
 
 // What a file begins with.
 struct Header {
@@ -185,7 +186,8 @@ void KernelCache::evict(int at) const {
     if (name.ends_with(kSuffix)) {
       files.push_back({status.st_mtim, static_cast<uint64_t>(status.st_size), std::string(name)});
       total += files.back().size;
-    } else if (name.starts_with("temporary-") && status.st_mtime + kAbandoned < now) {
+    } else if ((name.starts_with("temporary-") && status.st_mtime + kAbandoned < now) ||
+               (name.ends_with(kAttemptsSuffix) && status.st_mtime + kForgotten < now)) {
       unlinkat(at, entry->d_name, 0);
     }
   }

@@ -26,6 +26,9 @@ class KernelCache {
   // `limit`: bytes of all files.
   KernelCache(std::string folder, uint64_t limit) : folder_(std::move(folder)), limit_(limit) {}
 
+  // What files of base/system/compile_attempts.h are called.
+  static constexpr const char* kAttemptsSuffix = ".attempts";
+
   bool active() const { return !folder_.empty(); }
   const std::string& folder() const { return folder_; }
   // The bytes stored under the key; empty when there are none. Marks the file as used.

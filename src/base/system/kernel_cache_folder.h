@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <string>
+#include <utility>
 
 namespace vg {
 
@@ -13,7 +14,10 @@ class OpenFile {
  public:
   explicit OpenFile(int descriptor) : descriptor_(descriptor) {}
   OpenFile(OpenFile&& other) noexcept : descriptor_(other.descriptor_) { other.descriptor_ = -1; }
-  OpenFile& operator=(OpenFile&&) = delete;
+  OpenFile& operator=(OpenFile&& other) noexcept {
+    std::swap(descriptor_, other.descriptor_);
+    return *this;
+  }
   ~OpenFile();
   int descriptor() const { return descriptor_; }
   explicit operator bool() const { return descriptor_ >= 0; }

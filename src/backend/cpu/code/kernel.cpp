@@ -161,8 +161,9 @@ Result<CpuKernel::Ready> PtxKernel::ready(const LaunchShape& shape, const std::b
     variant.testsParameters = true;
     VG_TRY(code, program_.variant(variant));
   }
-  if (code->asksForBetter() && !interleaving::on()) [[unlikely]]
-    program_.upgradeLater(variant);
+  if (code->asksForBetter() && !interleaving::on()) [[unlikely]] {
+    if (program_.upgradeLater(variant, true)) return ready(shape, parameters);
+  }
   if (code->traits.samples && !code->interpreted && !interleaving::on()) {
     variant.textures = texturesAmong(parameters, program_.parameterBytes());
     const LoadedKernel* const special = variant.textures[0].kind ? program_.forTextures(variant) : nullptr;

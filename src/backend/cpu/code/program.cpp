@@ -184,7 +184,7 @@ const LoadedKernel* ProgramKernel::forTextures(const CodeVariant& wanted) {
     auto made = madeOnce(variant, [&] { return makeNative(requestFor(wanted)); });
     return made.ok() ? *made : nullptr;
   }
-  if (variant.asked.fetch_add(1, std::memory_order_relaxed) == kWorthIt) upgradeLater(wanted);
+  if (variant.asked.fetch_add(1, std::memory_order_relaxed) == kWorthIt) upgradeLater(wanted, false);
   return nullptr;
 }
 
@@ -206,22 +206,26 @@ Result<const LoadedKernel*> ProgramKernel::madeOnce(Variant& variant, Make make)
   return variant.ready.load(std::memory_order_acquire);
 }
 
-void ProgramKernel::upgradeLater(const CodeVariant& wanted) {
-  upgrades::enqueue(program_.weak_from_this(), *this, wanted);
+bool ProgramKernel::upgradeLater(const CodeVariant& wanted, bool mayWait) {
+  return upgrades::enqueue(program_.weak_from_this(), *this, wanted, mayWait);
+}
+
+KernelCache::Key ProgramKernel::keyOfGood(const CodeVariant& wanted) const {
+  return engine::keyOf(requestFor(wanted), false);
 }
 
 // Code that takes the place of quick code.
-Result<ProgramKernel::Code> ProgramKernel::makeGood(const engine::Request& request) {
+Result<ProgramKernel::Code> ProgramKernel::makeGood(const engine::Request& request, engine::Effort effort) {
   const KernelCache::Key key = engine::keyOf(request, false);
   if (auto blob = cached(key)) return load(std::move(*blob), Maturity::Good, request);  // another process was faster
-  VG_TRY(engine::Made made, compile(request, engine::Effort::Background));
+  VG_TRY(engine::Made made, compile(request, effort));
   KernelCache::shared().write(key, made.bytes);
   return load(std::move(made.blob), Maturity::Good, request);
 }
 
-void ProgramKernel::upgrade(const CodeVariant& wanted) {
-  auto made = makeGood(requestFor(wanted));
-  if (!made.ok()) return;  // the log says why; quick code goes on
+CUresult ProgramKernel::upgrade(const CodeVariant& wanted, engine::Effort effort) {
+  auto made = makeGood(requestFor(wanted), effort);
+  if (!made.ok()) return made.error();  // the log says why; quick code goes on
   Variant& variant = variantFor(wanted);
   const MutexLock lock(variant.mutex);
   variant.better = std::move(made).value();
@@ -230,14 +234,19 @@ void ProgramKernel::upgrade(const CodeVariant& wanted) {
          wanted.textures[0].kind ? "kernel %s now has code for the textures it is given"
                                  : "kernel %s has good code in place of quick code",
          function().name.c_str());
+  return CUDA_SUCCESS;
 }
 
 FunctionMaker::Made ProgramKernel::makeFunction(const CodeVariant& wanted, uint32_t function) {
   return makeNative(requestFor(wanted, function + 1));
 }
 
-FunctionMaker::Made ProgramKernel::makeBetter(const CodeVariant& wanted, uint32_t function) {
-  return makeGood(requestFor(wanted, function + 1));
+FunctionMaker::Made ProgramKernel::makeBetter(const CodeVariant& wanted, uint32_t function, engine::Effort effort) {
+  return makeGood(requestFor(wanted, function + 1), effort);
+}
+
+KernelCache::Key ProgramKernel::keyOfBetter(const CodeVariant& wanted, uint32_t function) const {
+  return engine::keyOf(requestFor(wanted, function + 1), false);
 }
 
 engine::Request ProgramKernel::requestFor(const CodeVariant& wanted, uint32_t function) const {

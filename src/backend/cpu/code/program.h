@@ -64,9 +64,10 @@ class ProgramKernel final : public upgrades::Upgradable, FunctionMaker {
   // Code that is fast for the variant's textures, if it is there: it is made in the background for a kernel that is
   // launched with such ones again, or at once where launches wait for good code.
   const LoadedKernel* forTextures(const CodeVariant& wanted);
-  void upgrade(const CodeVariant& variant) override;
-  // Has that done in the background.
-  void upgradeLater(const CodeVariant& variant);
+  KernelCache::Key keyOfGood(const CodeVariant& variant) const override;
+  CUresult upgrade(const CodeVariant& variant, engine::Effort effort) override;
+  // Has that done in the background; true when it was waited for after all.
+  bool upgradeLater(const CodeVariant& variant, bool mayWait);
 
  private:
   struct Variant {
@@ -86,9 +87,10 @@ class ProgramKernel final : public upgrades::Upgradable, FunctionMaker {
   Result<const LoadedKernel*> madeOnce(Variant& variant, Make make);
   Result<Code> make(const CodeVariant& wanted);
   Made makeFunction(const CodeVariant& wanted, uint32_t function) override;
-  Made makeBetter(const CodeVariant& wanted, uint32_t function) override;
+  Made makeBetter(const CodeVariant& wanted, uint32_t function, engine::Effort effort) override;
+  KernelCache::Key keyOfBetter(const CodeVariant& wanted, uint32_t function) const override;
   Result<Code> makeNative(const engine::Request& request);
-  Result<Code> makeGood(const engine::Request& request);
+  Result<Code> makeGood(const engine::Request& request, engine::Effort effort);
   Result<Code> makeInterpreted();
   Result<Code> load(ptx::KernelBlob blob, Maturity maturity, const engine::Request& request);
   std::shared_ptr<ApartFunctions> apartOf(const CodeVariant& wanted);

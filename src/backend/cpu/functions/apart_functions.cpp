@@ -16,13 +16,18 @@ class ApartFunctions::Function final : public upgrades::Upgradable {
   const std::string& name() const override { return all_.module_.functions[number_].name; }
   const LoadedKernel* ready() const { return ready_.load(std::memory_order_acquire); }
 
-  void upgrade(const CodeVariant& variant) override {
-    auto made = all_.kernel_.makeBetter(variant, number_);
-    if (!made.ok()) return;
+  KernelCache::Key keyOfGood(const CodeVariant& variant) const override {
+    return all_.kernel_.keyOfBetter(variant, number_);
+  }
+
+  CUresult upgrade(const CodeVariant& variant, engine::Effort effort) override {
+    auto made = all_.kernel_.makeBetter(variant, number_, effort);
+    if (!made.ok()) return made.error();
     const MutexLock lock(mutex_);
     better_ = std::move(*made);
     ready_.store(better_.get(), std::memory_order_release);
     VG_LOG(Info, "function %s has good code in place of quick code", name().c_str());
+    return CUDA_SUCCESS;
   }
 
   void make() {
@@ -112,7 +117,7 @@ const LoadedKernel* ApartFunctions::code(uint32_t number) {
   return function.wait([&] { return begin(function); });
 }
 
-void ApartFunctions::upgradeLater(uint32_t number) { upgrades::enqueue(owner_, *functions_[number], variant_); }
+void ApartFunctions::upgradeLater(uint32_t number) { upgrades::enqueue(owner_, *functions_[number], variant_, false); }
 
 uint32_t ApartFunctions::lineAt(const void* codeAddress) const {
   for (const auto& function : functions_)

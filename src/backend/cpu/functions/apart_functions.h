@@ -21,7 +21,8 @@ class FunctionMaker {
  public:
   using Made = Result<std::unique_ptr<const LoadedKernel>>;
   virtual Made makeFunction(const CodeVariant& wanted, uint32_t function) = 0;
-  virtual Made makeBetter(const CodeVariant& wanted, uint32_t function) = 0;
+  virtual Made makeBetter(const CodeVariant& wanted, uint32_t function, engine::Effort effort) = 0;
+  virtual KernelCache::Key keyOfBetter(const CodeVariant& wanted, uint32_t function) const = 0;
 
  protected:
   ~FunctionMaker() = default;
