@@ -248,6 +248,33 @@ TEST(IdleSpin, AThreadAwaitsGridsThatFollowEachOtherClosely) {
   EXPECT_EQ(idle.allowed(0), 0u) << "two close ones are no habit";
 }
 
+// Each item waits for all others, which one thread alone would never begin; again after a while without such grids.
+TEST(Workers, ItemsThatWaitForOthersGetThreadsWhateverWasExpected) {
+  for (const int grids : {3, 1}) {
+    for (int n = 0; n < grids; ++n) {
+      std::atomic<int> arrived{0};
+      const auto body = [](void* raw, uint32_t, Workers::Items& items) {
+        auto& there = *static_cast<std::atomic<int>*>(raw);
+        forEach(items, [&](uint64_t) {
+          there.fetch_add(1);
+          while (there.load() < 4) std::this_thread::yield();
+        });
+      };
+      EXPECT_EQ(fourWorkers().runGrid(4, 4, body, &arrived, 1, 1, true), 4u);
+      EXPECT_EQ(arrived, 4);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  }
+}
+
+TEST(Workers, FewAreAskedForItemsThatMayWaitButDoNot) {
+  for (int n = 0; n < 100; ++n) {
+    Counts counts(64);
+    fourWorkers().runGrid(64, 4, count, &counts, 1, 1, true);
+    EXPECT_TRUE(std::all_of(counts.runs.begin(), counts.runs.end(), [](auto& runs) { return runs == 1; }));
+  }
+}
+
 TEST(Workers, ThereIsAtLeastOneUsableCore) {
   EXPECT_GE(os::usableCores(), 1u);
   EXPECT_LE(os::usableCores(), std::max(1u, std::thread::hardware_concurrency()));

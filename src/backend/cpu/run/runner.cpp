@@ -152,7 +152,8 @@ struct Threads {
 };
 
 // As many as there is work for, by what earlier grids of the kernel took; where it takes longer this time, the others
-// are asked later, between blocks. So not with loops: a block may wait in one for a block that only others would run.
+// are asked later, between blocks. With loops also when no block ends: one may wait for a block that only others would
+// run.
 Threads threadsFor(const RunningLaunch& launch, const Workers& workers, uint32_t allowed) {
   if (launch.blocks == 1 || launch.shuffle || allowed <= 1) return {1, 1};
   const uint64_t warps = launch.blocks * launch.abi.warpsPerBlock, certain = launch.code->expected(warps);
@@ -160,8 +161,7 @@ Threads threadsFor(const RunningLaunch& launch, const Workers& workers, uint32_t
   const auto most =
       static_cast<uint32_t>(std::min<uint64_t>({workers.count(), launch.blocks / launch.blocksPerCluster(), allowed}));
   if (!independent(launch)) return {most, most};
-  const uint64_t likely =
-      launch.code->traits.loops ? 0 : launch.code->blockTime(launch.abi.warpsPerBlock) * launch.blocks;
+  const uint64_t likely = launch.code->blockTime(launch.abi.warpsPerBlock) * launch.blocks;
   const uint32_t wanted = likely ? workers.threadsFor(likely) : most;
   // Work that many threads share costs more than it would cost one: what seems to be worth all may not be.
   if (likely && likely <= kPerhapsShort && launch.code->triesAlone()) return {1, most};
@@ -237,8 +237,8 @@ CUresult runLaunch(const Device& device, const LaunchRecord& record, FaultSink& 
   if (threads.most == 1) launch.begun = listed.since();  // asking for the time takes as long as some kernels
   const AtWork atWork(device, launch);
   if (independent(launch)) {
-    const uint32_t ran =
-        workers.runGrid(launch.blocks, threads.most, runSpans, &launch, grainFor(launch, threads), threads.first);
+    const uint32_t ran = workers.runGrid(launch.blocks, threads.most, runSpans, &launch, grainFor(launch, threads),
+                                         threads.first, launch.code->traits.loops);
     learn(launch, threads, workers, ran == 1);
   } else {
     workers.runGrid(threads.most, threads.most, runResidents, &launch, 1);

@@ -84,6 +84,7 @@ struct Workers::Grid {
   uint32_t limit;        // threads that are asked so far; guarded by listLock_
   uint32_t joined = 1;   // guarded by listLock_
   bool offered = false;  // in the list, or was; the calling thread's
+  uint64_t begun = 0;    // ns; of one whose items may wait for others
   std::atomic<uint32_t> inside{0};
   Grid* nextGrid = nullptr;
   alignas(Share) std::byte shareRoom[kMostShares * sizeof(Share)];
@@ -259,7 +260,7 @@ void Workers::offer(Grid& grid) {
     grids_ = &grid;
   }
   grid.offered = true;
-  announce(threads);
+  if (threads) announce(threads);
 }
 
 // By the calling thread of the grid.
@@ -281,8 +282,58 @@ void Workers::withdraw(Grid& grid) {
   finish(grid);
 }
 
+// A thread that looks at grids whose items may wait for others, while there are any. False: the system refuses it.
+bool Workers::startGuard() {
+  if (hasGuard_.load(std::memory_order_acquire)) [[likely]]
+    return true;
+  SpinGuard guard(listLock_);
+  if (hasGuard_.load(std::memory_order_relaxed)) return true;
+  const bool started = os::startThread(
+      "vg-late-grids", [](void* self) { static_cast<Workers*>(self)->guardMain(); }, this);
+  hasGuard_.store(started, std::memory_order_release);
+  return started;
+}
+
+void Workers::guardMain() {
+  for (uint32_t seen = guarded_.load(std::memory_order_seq_cst);;) {
+    constexpr timespec kLook{0, kLate};
+    nanosleep(&kLook, nullptr);
+    const uint32_t now = guarded_.load(std::memory_order_seq_cst);
+    if (!askForLate() && now == seen) awaitGuarded(seen);
+    seen = now;
+  }
+}
+
+// Until there is another one.
+void Workers::awaitGuarded(uint32_t seen) {
+  guarding_.store(false, std::memory_order_seq_cst);
+  while (guarded_.load(std::memory_order_seq_cst) == seen) futex::wait(guarded_, seen);
+  guarding_.store(true, std::memory_order_seq_cst);
+}
+
+// Whether there are grids that may be late the next time.
+bool Workers::askForLate() {
+  const uint64_t now = monotonicNanoseconds();
+  uint32_t threads = 0;
+  bool others = false;
+  {
+    SpinGuard guard(listLock_);
+    for (Grid* grid = grids_; grid; grid = grid->nextGrid) {
+      if (!grid->begun || grid->limit == grid->most) continue;
+      if (grid->begun + kLate > now) {
+        others = true;
+      } else {
+        grid->limit = grid->most;
+        threads += grid->most - 1;
+      }
+    }
+  }
+  if (threads) announce(threads);
+  return others;
+}
+
 uint32_t Workers::runGrid(uint64_t blocks, uint32_t maxWorkers, Body body, void* state, uint64_t grain,
-                          uint32_t firstWorkers) {
+                          uint32_t firstWorkers, bool mayWait) {
   const uint32_t limit = static_cast<uint32_t>(std::min<uint64_t>({maxWorkers, count_, blocks}));
   if (limit <= 1) {
     if (!blocks) return 0;
@@ -292,8 +343,14 @@ uint32_t Workers::runGrid(uint64_t blocks, uint32_t maxWorkers, Body body, void*
     return 1;
   }
   if (!grain) grain = std::clamp<uint64_t>(blocks / (uint64_t{limit} * 32), 1, 64);
-  Grid grid(body, state, blocks, grain, firstWorkers ? std::min(firstWorkers, limit) : limit, limit);
-  if (grid.limit > 1) offer(grid);
+  const bool asksAll = !firstWorkers || firstWorkers >= limit, isGuarded = !asksAll && mayWait && startGuard();
+  Grid grid(body, state, blocks, grain, asksAll || (mayWait && !isGuarded) ? limit : firstWorkers, limit);
+  if (isGuarded) grid.begun = monotonicNanoseconds();
+  if (grid.limit > 1 || isGuarded) offer(grid);
+  if (isGuarded) {
+    guarded_.fetch_add(1, std::memory_order_seq_cst);
+    if (!guarding_.load(std::memory_order_seq_cst)) futex::wake(guarded_, 1);
+  }
   work(grid, 0);
   if (grid.offered) withdraw(grid);
   return grid.joined;

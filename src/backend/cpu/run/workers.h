@@ -40,9 +40,11 @@ class Workers {
   // The calling thread always gets the first items that nobody has, so that an item may wait for earlier ones. Several
   // grids may run at once. Any thread may call, a body too. `grain`: items handed out together, fewer towards the end;
   // 0 chooses. `firstWorkers`: how many threads are asked at first, where little work is expected; the others are asked
-  // when the calling thread has worked for kSurprise and items are left. 0: all. Returns how many threads there were.
+  // when the calling thread has worked for kSurprise and items are left. 0: all. `mayWait`: an item may wait inside for
+  // one that only others would run, so they are asked also when no item ends for long. Returns how many threads there
+  // were.
   uint32_t runGrid(uint64_t blocks, uint32_t maxWorkers, Body body, void* state, uint64_t grain = 0,
-                   uint32_t firstWorkers = 0);
+                   uint32_t firstWorkers = 0, bool mayWait = false);
 
   // How many threads should share so many nanoseconds of work: those that sleep are woken for a good deal of it only.
   uint32_t threadsFor(uint64_t work) const {
@@ -65,6 +67,10 @@ class Workers {
   void offer(Grid& grid);
   void askMore(Grid& grid);
   void withdraw(Grid& grid);
+  bool startGuard();
+  void guardMain();
+  void awaitGuarded(uint32_t seen);
+  bool askForLate();
   void wakeOne();
   uint32_t polling() const { return polling_.load(std::memory_order_seq_cst); }
 
@@ -72,6 +78,8 @@ class Workers {
   static constexpr uint64_t kWorthwhile = 30'000, kWorthwhileAwake = 8'000;
   // ns after which a grid of which a thread expected kWorthwhile at most has turned out to be long.
   static constexpr uint64_t kSurprise = 3 * kWorthwhile;
+  // ns after which others are asked for a grid none of whose items has ended, and how often that is looked for.
+  static constexpr uint64_t kLate = 5'000'000;
 
   const uint32_t count_;
   std::atomic<bool> started_{false};
@@ -81,7 +89,10 @@ class Workers {
   std::atomic<uint32_t> sleeping_{0};   // idle threads that need a wake-up
   std::atomic<uint32_t> left_{0};       // grows when the last thread leaves a grid: the futex word of finish()
   std::atomic<uint32_t> finishing_{0};
-  SpinLock listLock_;  // guards grids_ and who joins which
+  std::atomic<uint32_t> guarded_{0};   // grows with each grid that the guard is to look at: what it sleeps by
+  std::atomic<bool> guarding_{false};  // the guard looks again before it sleeps
+  std::atomic<bool> hasGuard_{false};  // there is the thread
+  SpinLock listLock_;                  // guards grids_ and who joins which
   Grid* grids_ VG_GUARDED_BY(listLock_) = nullptr;
 };
 
