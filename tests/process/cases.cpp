@@ -500,6 +500,41 @@ void faultsOfTheApplicationAreItsOwn(bool before) {
 void faultHandlerBefore() { faultsOfTheApplicationAreItsOwn(true); }
 void faultHandlerAfter() { faultsOfTheApplicationAreItsOwn(false); }
 
+constexpr char kPoke[] =
+    ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry poke(.param .u64 at) {\n.reg .u64 %a;\n"
+    "ld.param.u64 %a, [at]; st.global.u32 [%a], 1; ret; }\n";
+
+// Launches that follow each other closely, and then the application's own handler, which would end the process: the
+// kernel's fault is an error of the library's all the same.
+void launchBehindNewHandler(int launches) {
+  driver.open();
+  driver.start();
+  CUmodule module = nullptr;
+  CUfunction poke = nullptr;
+  CUdeviceptr memory = 0, nowhere = 8;
+  EXPECT_OK(driver.cuModuleLoadData(&module, kPoke));
+  EXPECT_OK(driver.cuModuleGetFunction(&poke, module, "poke"));
+  EXPECT_OK(driver.cuMemAlloc_v2(&memory, 64));
+  void* good[] = {&memory};
+  void* bad[] = {&nowhere};
+  struct sigaction action {};
+  action.sa_handler = [](int) { std::_Exit(9); };
+  for (int n = 0; n < launches; ++n)
+    EXPECT_OK(driver.cuLaunchKernel(poke, 1, 1, 1, 1, 1, 1, 0, nullptr, good, nullptr));
+  sigaction(SIGSEGV, &action, nullptr);
+  const CUresult launched = driver.cuLaunchKernel(poke, 1, 1, 1, 1, 1, 1, 0, nullptr, bad, nullptr);
+  const CUresult ended = driver.cuCtxSynchronize();
+  std::_Exit(launched == CUDA_ERROR_ILLEGAL_ADDRESS || ended == CUDA_ERROR_ILLEGAL_ADDRESS ? 0 : 1);
+}
+void faultHandlerBetweenLaunches() {
+  for (int launches = 0; launches < 1000; launches += 1 + launches / 8) {
+    const pid_t child = fork();
+    if (child == 0) launchBehindNewHandler(launches);
+    int status = 0;
+    EXPECT(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  }
+}
+
 // ---- narrow surroundings ----
 
 void fewDescriptors() {
@@ -547,6 +582,7 @@ constexpr Case kCases[] = {
     {"signals_reach_the_application", signalsReachTheApplication},
     {"fault_handler_before", faultHandlerBefore},
     {"fault_handler_after", faultHandlerAfter},
+    {"fault_handler_between_launches", faultHandlerBetweenLaunches},
     {"few_descriptors", fewDescriptors},
 };
 

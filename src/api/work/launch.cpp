@@ -2,6 +2,7 @@
 #include "core/work/launch.h"
 
 #include "api/entry/call.h"
+#include "base/sync/caller_time.h"
 #include "core/contexts/context.h"
 #include "core/streams/stream.h"
 #include "core/work/launch_attributes.h"
@@ -23,6 +24,7 @@ LaunchCall callOf(CUfunction function, unsigned gridX, unsigned gridY, unsigned 
 CUresult cuLaunchKernel(const Call& call, CUfunction f, unsigned int gridDimX, unsigned int gridDimY,
                         unsigned int gridDimZ, unsigned int blockDimX, unsigned int blockDimY, unsigned int blockDimZ,
                         unsigned int sharedMemBytes, CUstream hStream, void** kernelParams, void** extra) {
+  const CallerTime time;
   const LaunchCall launch =
       callOf(f, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes, {kernelParams, extra});
   VG_TRY(core::Stream & stream, call.resolve(hStream));
@@ -32,6 +34,7 @@ CUresult cuLaunchKernel(const Call& call, CUfunction f, unsigned int gridDimX, u
 CUresult cuLaunchKernelEx(const Call& call, const CUlaunchConfig* config, CUfunction f, void** kernelParams,
                           void** extra) {
   if (!config) return missing("config");
+  const CallerTime time;
   VG_TRY(core::Stream & stream, call.resolve(config->hStream));
   core::LaunchAttributes attributes;
   VG_TRY(LaunchCall launch, core::work::callOf(*config, stream.context().device(), attributes));

@@ -6,6 +6,7 @@
 
 #include "alloc/memory_move.h"
 #include "backend/cpu/run/fibre.h"
+#include "base/sync/caller_time.h"
 #include "base/sync/mutex.h"
 #include "check/races/host_accesses.h"
 #include "copy/guard.h"
@@ -115,11 +116,42 @@ void throwWith(Thrower known) { thrower.store(known, std::memory_order_release);
 
 void abandonWith(Abandoner known) { abandoner.store(known, std::memory_order_release); }
 
-void arm() {
-  if (installed[SIGSEGV].load(std::memory_order_acquire)) [[likely]] {
-    struct sigaction present {};
-    if (!sigaction(SIGSEGV, nullptr, &present) && isOurs(present)) return;
+namespace {
+
+// Ticks that it takes to ask whose handler is in place: the least seen. An application that changes it takes longer.
+struct Asking {
+  static constexpr uint32_t kSamples = 16;  // before it is believed
+  static constexpr uint64_t kOften = 256;   // it is asked no later than after so many times what that takes
+
+  std::atomic<uint64_t> least{~uint64_t{0}};
+  std::atomic<uint32_t> samples{0};
+
+  void learn(uint64_t ticks) {
+    if (ticks < least.load(std::memory_order_relaxed)) least.store(ticks, std::memory_order_relaxed);
+    if (samples.load(std::memory_order_relaxed) < kSamples) samples.fetch_add(1, std::memory_order_relaxed);
   }
+  uint64_t known() const {
+    return samples.load(std::memory_order_relaxed) < kSamples ? 0 : least.load(std::memory_order_relaxed);
+  }
+};
+constinit Asking asking;
+constinit thread_local uint64_t askedAt [[gnu::tls_model("initial-exec")]] = 0;  // ticks; when it was ours
+
+bool isInPlace() {
+  const uint64_t now = tick_clock::ticksNow<false>(), cheap = asking.known();
+  if (CallerTime::take() < cheap && now - askedAt < Asking::kOften * cheap) return true;
+  struct sigaction present {};
+  if (sigaction(SIGSEGV, nullptr, &present) || !isOurs(present)) return false;
+  askedAt = now;
+  asking.learn(tick_clock::ticksNow<false>() - now);
+  return true;
+}
+
+}  // namespace
+
+void arm() {
+  if (installed[SIGSEGV].load(std::memory_order_acquire) && isInPlace()) [[likely]]
+    return;
   const MutexLock lock(installMutex);
   for (int signal : kSynchronous) install(signal);
 }
