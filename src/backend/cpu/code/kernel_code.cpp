@@ -117,20 +117,7 @@ bool LoadedKernel::trusts(const std::byte* parameters) const {
 }
 
 uint64_t LoadedKernel::expected(uint64_t warps) const {
-  return traits.loops || traits.polls ? 0 : warps * picosecondsPerWarp_.load(std::memory_order_relaxed) / 1000;
-}
-
-// A running mean, so that one launch that was interrupted does not decide; nothing makes one thread faster than it is.
-void LoadedKernel::learn(uint64_t warps, uint64_t nanoseconds, bool alone) const {
-  const uint64_t now = nanoseconds * 1000 / warps + 1, before = picosecondsPerWarp_.load(std::memory_order_relaxed);
-  const uint64_t mean = alone ? std::min((before + now) / 2, now) : (before * 7 + now) / 8;
-  picosecondsPerWarp_.store(before ? mean : now, std::memory_order_relaxed);
-}
-
-bool LoadedKernel::triesAlone() const {
-  constexpr uint32_t kSeldom = 64;
-  const uint32_t number = together_.fetch_add(1, std::memory_order_relaxed) + 1;
-  return number < kSeldom ? std::has_single_bit(number) : number % kSeldom == 0;
+  return traits.loops || traits.polls ? 0 : warps * times_.ofWarp(warps) / 1000;
 }
 
 uint32_t LoadedKernel::lineAt(const void* codeAddress) const {

@@ -10,6 +10,7 @@
 #include <memory>
 #include <vector>
 
+#include "backend/cpu/code/kernel_times.h"
 #include "backend/cpu/code/streaming.h"
 #include "backend/cpu/run/crowding.h"
 #include "base/result.h"
@@ -79,19 +80,9 @@ class LoadedKernel {
   // Nanoseconds that a grid of so many warps is likely to take on one thread; 0 when that cannot be told: never run, or
   // with loops, whose length depends on data.
   uint64_t expected(uint64_t warps) const;
-  // Tells that a grid of so many warps took so long, all its threads together. Several threads cost time themselves, so
-  // what one thread took alone counts more.
-  void learn(uint64_t warps, uint64_t nanoseconds, bool alone) const;
-  // Whether one thread should begin the next grid alone, to find out what it takes: now and then.
-  bool triesAlone() const;
-
+  KernelTimes& times() const { return times_; }
   KernelCrowding& crowding() const { return crowding_; }
   KernelStreaming& streaming() const { return streaming_; }
-  // Nanoseconds that a block took lately; 0 when none has run.
-  uint64_t blockTime(uint32_t warps) const {
-    return warps * picosecondsPerWarp_.load(std::memory_order_relaxed) / 1000;
-  }
-
   // Whether the code may run with these parameters; else only a variant that tests them.
   bool trusts(const std::byte* parameters) const;
 
@@ -116,8 +107,7 @@ class LoadedKernel {
 
  private:
   CodePages pages_;
-  mutable std::atomic<uint64_t> picosecondsPerWarp_{0};
-  mutable std::atomic<uint32_t> together_{0};  // grids that several threads were to run
+  mutable KernelTimes times_;
   mutable KernelCrowding crowding_;
   mutable KernelStreaming streaming_;
   Maturity maturity_ = Maturity::Good;

@@ -46,6 +46,7 @@ constexpr uint64_t kShuffleWindow = 32;  // blocks that wait for others and chan
 
 constinit std::atomic<uint64_t> lastGrid{0};
 
+uint64_t warpsOf(const RunningLaunch& launch) { return launch.blocks * launch.abi.warpsPerBlock; }
 uint32_t warpsOf(uint32_t threads) { return (threads + ptx::kWarpSize - 1) / ptx::kWarpSize; }
 
 // What a lane may take by alloca, and for calls.
@@ -156,15 +157,15 @@ struct Threads {
 // run.
 Threads threadsFor(const RunningLaunch& launch, const Workers& workers, uint32_t allowed) {
   if (launch.blocks == 1 || launch.shuffle || allowed <= 1) return {1, 1};
-  const uint64_t warps = launch.blocks * launch.abi.warpsPerBlock, certain = launch.code->expected(warps);
+  const uint64_t warps = warpsOf(launch), certain = launch.code->expected(warps);
   if (certain && certain <= kShort && !launch.cooperative) return {1, 1};
   const auto most =
       static_cast<uint32_t>(std::min<uint64_t>({workers.count(), launch.blocks / launch.blocksPerCluster(), allowed}));
   if (!independent(launch)) return {most, most};
-  const uint64_t likely = launch.code->blockTime(launch.abi.warpsPerBlock) * launch.blocks;
+  const uint64_t likely = warps * launch.code->times().ofWarp(warps) / 1000;
   const uint32_t wanted = likely ? workers.threadsFor(likely) : most;
   // Work that many threads share costs more than it would cost one: what seems to be worth all may not be.
-  if (likely && likely <= kPerhapsShort && launch.code->triesAlone()) return {1, most};
+  if (likely && likely <= kPerhapsShort && launch.code->times().triesAlone(warps)) return {1, most};
   if (wanted < most) return {wanted, most};
   const uint32_t chosen = launch.code->traits.atomics ? launch.code->crowding().choose(most) : most;
   return {chosen, chosen};
@@ -173,15 +174,16 @@ Threads threadsFor(const RunningLaunch& launch, const Workers& workers, uint32_t
 // How many blocks a thread takes at a time: enough to make asking for them cheap, and few enough that others can help.
 // 0: not known, the workers choose by the size of the grid.
 uint64_t grainFor(const RunningLaunch& launch, const Threads& threads) {
-  const uint64_t block = launch.code->blockTime(launch.abi.warpsPerBlock);
+  const uint64_t block = launch.abi.warpsPerBlock * launch.code->times().ofWarp(warpsOf(launch)) / 1000;
   if (!block) return 0;
   const uint64_t most = threads.first < threads.most ? launch.blocks / kHandfulsOfFew + 1 : kMostBlocksAtATime;
   return std::clamp<uint64_t>(kHandful / block, 1, std::min(most, kMostBlocksAtATime));
 }
 
-void learn(const RunningLaunch& launch, const Threads& threads, const Workers& workers, bool alone) {
-  const uint64_t warps = launch.blocks * launch.abi.warpsPerBlock, busy = launch.busy.load(std::memory_order_relaxed);
-  launch.code->learn(warps, busy, alone);
+void learn(const RunningLaunch& launch, const Threads& threads, const Workers& workers, uint32_t ran) {
+  const uint64_t warps = warpsOf(launch), busy = launch.busy.load(std::memory_order_relaxed);
+  using Ran = KernelTimes::Ran;
+  launch.code->times().learn(warps, busy, ran == 1 ? Ran::Alone : ran > threads.first ? Ran::Surprised : Ran::Together);
   const uint64_t most = std::min<uint64_t>(workers.count(), launch.blocks);
   if (const uint64_t results = streamable(launch))
     launch.code->streaming().learn(results, lastCache(), launch.abi.flags & ptx::kStreams, warps, busy);
@@ -239,7 +241,7 @@ CUresult runLaunch(const Device& device, const LaunchRecord& record, FaultSink& 
   if (independent(launch)) {
     const uint32_t ran = workers.runGrid(launch.blocks, threads.most, runSpans, &launch, grainFor(launch, threads),
                                          threads.first, launch.code->traits.loops);
-    learn(launch, threads, workers, ran == 1);
+    learn(launch, threads, workers, ran);
   } else {
     workers.runGrid(threads.most, threads.most, runResidents, &launch, 1);
   }
