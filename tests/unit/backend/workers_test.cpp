@@ -267,6 +267,34 @@ TEST(Workers, ItemsThatWaitForOthersGetThreadsWhateverWasExpected) {
   }
 }
 
+// The first item waits for all others, so the thread that has it must have no other one.
+TEST(Workers, ItemsThatMayWaitComeInHandfulsAsSmallAsForAllThreads) {
+  struct State {
+    std::atomic<int> others{0};
+    std::atomic<bool> late{false};
+  };
+  const auto body = [](void* raw, uint32_t, Workers::Items& items) {
+    auto& state = *static_cast<State*>(raw);
+    forEach(items, [&](uint64_t i) {
+      if (i) {
+        state.others.fetch_add(1);
+        return;
+      }
+      const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+      while (state.others.load() < 15 && !state.late) {
+        state.late = std::chrono::steady_clock::now() > end;
+        std::this_thread::yield();
+      }
+    });
+  };
+  for (const uint64_t together : {2, 64, 1024})
+    for (const uint32_t first : {1, 2, 3, 4}) {
+      State state;
+      fourWorkers().runGrid(16, 4, body, &state, together, first, true);
+      EXPECT_FALSE(state.late) << together << " at a time, " << first << " threads at first";
+    }
+}
+
 TEST(Workers, FewAreAskedForItemsThatMayWaitButDoNot) {
   for (int n = 0; n < 100; ++n) {
     Counts counts(64);

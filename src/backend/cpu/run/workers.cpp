@@ -89,12 +89,14 @@ struct Workers::Grid {
   Grid* nextGrid = nullptr;
   alignas(Share) std::byte shareRoom[kMostShares * sizeof(Share)];
 
-  Grid(Body what, void* with, uint64_t blocks, uint64_t together, uint32_t firstThreads, uint32_t threads)
+  // With `mayWait` there is a share for each thread that may be asked: a handful is a part of a share, and an item may
+  // wait for one of its own handful.
+  Grid(Body what, void* with, uint64_t blocks, uint64_t together, uint32_t firstThreads, uint32_t threads, bool mayWait)
       : body(what),
         state(with),
         grain(together),
         most(threads),
-        shareCount(std::min(firstThreads, kMostShares)),
+        shareCount(std::min(mayWait ? threads : firstThreads, kMostShares)),
         asksLater(firstThreads < threads),
         limit(firstThreads) {
     const uint64_t each = blocks / shareCount, more = blocks % shareCount;
@@ -343,8 +345,10 @@ uint32_t Workers::runGrid(uint64_t blocks, uint32_t maxWorkers, Body body, void*
     return 1;
   }
   if (!grain) grain = std::clamp<uint64_t>(blocks / (uint64_t{limit} * 32), 1, 64);
+  // However short they were: the smallest handful goes by the largest.
+  if (mayWait) grain = std::min(grain, std::max<uint64_t>(blocks / limit / kParts, 1));
   const bool asksAll = !firstWorkers || firstWorkers >= limit, isGuarded = !asksAll && mayWait && startGuard();
-  Grid grid(body, state, blocks, grain, asksAll || (mayWait && !isGuarded) ? limit : firstWorkers, limit);
+  Grid grid(body, state, blocks, grain, asksAll || (mayWait && !isGuarded) ? limit : firstWorkers, limit, mayWait);
   if (isGuarded) grid.begun = monotonicNanoseconds();
   if (grid.limit > 1 || isGuarded) offer(grid);
   if (isGuarded) {
