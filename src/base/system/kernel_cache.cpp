@@ -159,6 +159,11 @@ void KernelCache::keep(const Key& key, const std::vector<uint8_t>& bytes) const 
   evict(at);
 }
 
+bool KernelCache::holds(const Key& key) const noexcept {
+  const OpenFile folder = cache_folder::open(folder_, false);
+  return folder && !faccessat(folder.descriptor(), Name(key).text, F_OK, 0);
+}
+
 void KernelCache::remove(const Key& key) const noexcept {
   const OpenFile folder = cache_folder::open(folder_, false);
   if (folder) unlinkat(folder.descriptor(), Name(key).text, 0);

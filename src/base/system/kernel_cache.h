@@ -34,6 +34,8 @@ class KernelCache {
   // The bytes stored under the key; empty when there are none. Marks the file as used.
   std::vector<uint8_t> read(const Key& key) const noexcept;
   void write(const Key& key, const std::vector<uint8_t>& bytes) const noexcept;
+  // Whether there is a file under the key.
+  bool holds(const Key& key) const noexcept;
   // Forgets a file that turned out to be damaged.
   void remove(const Key& key) const noexcept;
 

@@ -58,10 +58,11 @@ TEST_F(CompileAttempts, OweTheCodeMoreAndMoreRarely) {
 }
 
 TEST_F(CompileAttempts, AreOverWhenTheCodeIsThere) {
+  cache_.write(kOne, std::vector<uint8_t>(100));
   EXPECT_EQ(owedOf(3, [](CompileAttempt& one) { one.over(true); }), (std::vector<int>{}));
   EXPECT_EQ(owedOf(2, nothing), (std::vector<int>{}));
   EXPECT_EQ(owedOf(1, [](CompileAttempt& one) { one.over(true); }), (std::vector<int>{1}));
-  EXPECT_TRUE(files().empty());
+  EXPECT_EQ(files().size(), 1u) << "the code alone";
 }
 
 TEST_F(CompileAttempts, StopAfterThreeWaitsInVain) {
@@ -101,6 +102,38 @@ TEST_F(CompileAttempts, AreOwedByOneProcessAtATime) {
     ASSERT_EQ(waitpid(child, &status, 0), child);
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
   }
+}
+
+// A process that was killed owes nothing any more, also while nobody has asked for its end.
+TEST_F(CompileAttempts, AreOwedByNobodyWhoHasEnded) {
+  owedOf(2, nothing);
+  const pid_t child = fork();
+  if (!child) _exit(CompileAttempt::begin(cache_, kOne).owed() ? 0 : 1);
+  siginfo_t info{};
+  ASSERT_EQ(waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT), 0);
+  EXPECT_EQ(info.si_status, 0);
+  EXPECT_EQ(owedOf(2, nothing), (std::vector<int>{2}));
+  ASSERT_EQ(waitpid(child, nullptr, 0), child);
+}
+
+// An application may close what it does not know, and gets the same numbers for its own files.
+TEST_F(CompileAttempts, HoldNoDescriptor) {
+  const auto open = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), std::filesystem::directory_iterator());
+  };
+  const auto before = open();
+  std::vector<CompileAttempt> attempts;
+  for (int n = 0; n < 5; ++n) attempts.push_back(CompileAttempt::begin(cache_, kOne));
+  EXPECT_TRUE(attempts[2].owed() && attempts[4].owed());
+  EXPECT_EQ(open(), before);
+}
+
+TEST_F(CompileAttempts, StopWhereTheCacheCouldNotKeepTheCode) {
+  EXPECT_EQ(owedOf(200, [](CompileAttempt& one) { if (one.owed()) one.over(true); }), (std::vector<int>{3}));
+  EXPECT_EQ(owedOf(200, [](CompileAttempt& one) { one.over(true); }, kOther), (std::vector<int>{}));
+  const KernelCache small(folder_, 50);
+  small.write(kOther, std::vector<uint8_t>(100));
+  EXPECT_FALSE(small.holds(kOther));
 }
 
 TEST_F(CompileAttempts, AreNotCountedWhereNothingIsKept) {
