@@ -90,13 +90,17 @@ void upgrade(Upgrade& one) {
   }
 }
 
+void tellThatSomeAreDone() {
+  queue().done.fetch_add(1, std::memory_order_release);
+  futex::wakeAll(queue().done);
+}
+
 void settle(const Shared& one) {
   {
     const MutexLock lock(queue().mutex);
     if (!std::erase(queue().owed, one)) return;
   }
-  queue().done.fetch_add(1, std::memory_order_release);
-  futex::wakeAll(queue().done);
+  tellThatSomeAreDone();
 }
 
 void work(void*) {
@@ -119,10 +123,13 @@ bool add(const Shared& one) {
 
 // A thread that was counted could not be started.
 void lackThread() {
-  const MutexLock lock(queue().mutex);
-  if (--queue().threads) return;
-  queue().waiting.clear();
-  queue().owed.clear();
+  {
+    const MutexLock lock(queue().mutex);
+    if (--queue().threads) return;
+    queue().waiting.clear();
+    queue().owed.clear();
+  }
+  tellThatSomeAreDone();
 }
 
 void startThread() {
