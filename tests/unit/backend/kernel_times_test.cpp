@@ -45,6 +45,14 @@ TEST(KernelTimes, AKernelThatHasBecomeSlowerIsNoticed) {
   EXPECT_LE(times.ofWarp(100), 11'000u);
 }
 
+// Such as that of a launch that was interrupted.
+TEST(KernelTimes, ASlowGridAloneIsForgottenWhenThreadsTogetherTakeLess) {
+  KernelTimes times;
+  times.learn(100, 5'000'000, Ran::Alone);
+  times.learn(100, 50'000, Ran::Together);
+  EXPECT_NEAR(static_cast<double>(times.ofWarp(100)), 500'000, 10);
+}
+
 TEST(KernelTimes, EachSizeIsTriedAloneNowAndThen) {
   KernelTimes times;
   for (const uint64_t warps : {10, 1000}) {

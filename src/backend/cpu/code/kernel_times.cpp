@@ -32,8 +32,11 @@ void KernelTimes::learn(uint64_t warps, uint64_t nanoseconds, Ran how) {
   }
   const uint64_t together = known.together.load(std::memory_order_relaxed);
   known.together.store(together ? (together * 7 + now) / 8 : now, std::memory_order_relaxed);
-  if (how == Ran::Surprised && alone && alone < now)
+  if (alone > now) {  // one thread would have taken no longer
+    known.alone.store(now, std::memory_order_relaxed);
+  } else if (how == Ran::Surprised && alone) {
     known.alone.store((alone * 3 + now) / 4, std::memory_order_relaxed);
+  }
 }
 
 bool KernelTimes::triesAlone(uint64_t warps) {
