@@ -297,6 +297,7 @@ bool Workers::startGuard() {
 }
 
 void Workers::guardMain() {
+  guarding_.store(true, std::memory_order_seq_cst);
   for (uint32_t seen = guarded_.load(std::memory_order_seq_cst);;) {
     constexpr timespec kLook{0, kLate};
     nanosleep(&kLook, nullptr);
