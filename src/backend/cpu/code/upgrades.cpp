@@ -44,7 +44,10 @@ struct Queue {
   uint32_t threads VG_GUARDED_BY(mutex) = 0;      // each looks again before it ends
   bool exiting VG_GUARDED_BY(mutex) = false;      // what is not owed is left
   std::atomic<uint32_t> done{0};                  // grows with each that was owed
-  std::atomic<uint64_t> waited{0};                // ns, by everybody
+  // Waits that overlap count once.
+  uint32_t waiters VG_GUARDED_BY(mutex) = 0;
+  uint64_t waitingSince VG_GUARDED_BY(mutex) = 0;  // ns; since there are some
+  uint64_t waited VG_GUARDED_BY(mutex) = 0;        // ns, before that
 };
 
 Queue& queue() { return undying<Queue, Queue>(); }
@@ -110,13 +113,16 @@ void work(void*) {
   }
 }
 
-// Whether the caller has to start a thread.
-bool add(const Shared& one) {
+constexpr uint32_t kMostThreads = 4;  // each compile takes memory
+
+// Whether the caller has to start a thread. `first`: one that somebody waits for; it gets a thread of its own if it can.
+bool add(const Shared& one, bool first) {
   const MutexLock lock(queue().mutex);
   if (queue().exiting) return false;
+  auto& waiting = queue().waiting;
+  waiting.insert(first ? waiting.begin() : waiting.end(), one);
   if (one->attempt.owed()) queue().owed.push_back(one);
-  queue().waiting.push_back(one);
-  if (queue().threads) return false;
+  if (queue().threads >= (first ? kMostThreads : 1)) return false;
   ++queue().threads;
   return true;
 }
@@ -136,18 +142,36 @@ void startThread() {
   if (!os::startThread("vg-upgrades", work, nullptr)) lackThread();
 }
 
+// Until when the caller may wait.
+uint64_t beginToWait() {
+  const uint64_t all = patience();
+  const MutexLock lock(queue().mutex);
+  if (!queue().waiters++) queue().waitingSince = monotonicNanoseconds();
+  return queue().waitingSince + all - std::min(all, queue().waited);
+}
+
+bool hasPatience() {
+  const uint64_t all = patience();
+  const MutexLock lock(queue().mutex);
+  return queue().waited < all;
+}
+
+void endWait() {
+  const MutexLock lock(queue().mutex);
+  if (!--queue().waiters) queue().waited += monotonicNanoseconds() - queue().waitingSince;
+}
+
 // Until `over` says so, as long as the process has patience.
 template <class Over>
 void await(const Over& over) {
-  const uint64_t begin = monotonicNanoseconds(), spent = queue().waited.load(), all = patience();
-  uint64_t now = begin;
-  for (; now - begin + spent < all; now = monotonicNanoseconds()) {
+  const uint64_t end = beginToWait();
+  for (uint64_t now; (now = monotonicNanoseconds()) < end;) {
     const uint32_t seen = queue().done.load(std::memory_order_acquire);
     if (over()) break;
-    const uint64_t left = all - spent - (now - begin);
+    const uint64_t left = end - now;
     futex::wait(queue().done, seen, &left);
   }
-  queue().waited.fetch_add(now - begin);
+  endWait();
 }
 
 bool isOwed(const Shared& one) {
@@ -156,11 +180,12 @@ bool isOwed(const Shared& one) {
 }
 
 void awaitOne(const Shared& one) {
+  if (!isOwed(one) || !hasPatience()) return;
   VG_LOG(Info, "kernel %s: the launch waits for optimised code, which %s", one->kernel->name().c_str(),
          "earlier processes were killed too soon to make");
   {
     const MutexLock lock(queue().mutex);
-    one->attempt.waits();
+    one->attempt.waitedInVain();  // unless the code is made, also if the process is killed meanwhile
   }
   await([&] { return !isOwed(one); });
 }
@@ -186,8 +211,7 @@ uint32_t beginToExit() {
     VG_LOG(Info, "kernel %s: this process waits for optimised code, which earlier ones were too short to make",
            one->kernel->name().c_str());
   }
-  constexpr uint32_t kMost = 4;  // each compile takes memory
-  const uint32_t threads = std::min({waiting, os::cores(), kMost});
+  const uint32_t threads = std::min({waiting, os::cores(), kMostThreads});
   queue().threads += threads;
   return threads;
 }
@@ -212,7 +236,7 @@ bool enqueue(std::weak_ptr<const void> owner, Upgradable& kernel, const CodeVari
     CompileAttempt attempt = CompileAttempt::begin(KernelCache::shared(), kernel.keyOfGood(variant));
     const Shared one = std::make_shared<Upgrade>(std::move(owner), kernel, variant, std::move(attempt));
     const bool waits = mayWait && one->attempt.owedAtOnce();
-    if (add(one)) startThread();
+    if (add(one, waits)) startThread();
     if (waits) awaitOne(one);
     return waits;
   } catch (const std::bad_alloc&) {
