@@ -1,5 +1,6 @@
 // How long a thread has been in the application's code between two launches, in ticks of the processor's counter: where
-// that is less than a system call takes, it has made none, and what only a system call can change is as it was.
+// that is less than a system call takes, it has made none there. What a handler of a signal does that comes inside a
+// launch is not seen.
 #pragma once
 
 #include <cstdint>
