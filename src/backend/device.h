@@ -251,6 +251,8 @@ class Device : public TextureHolder, public HostMemoryViewer, public PeerOfDevic
   // Writes what kernels have printed to the process's standard output. Core calls it where CUDA does: when a call that
   // waits for the device returns, before a launch, when a context ends. Cheap when nothing was printed.
   virtual void flushOutput() noexcept {}
+  // The process ends, and calls are still answered: finishes what later processes are to find.
+  virtual void beforeExit() noexcept {}
   // For the end of the process: drops queued work and waits a little for what runs, because the application's memory
   // goes away now.
   virtual void quiesce() noexcept {}

@@ -59,10 +59,11 @@ void CpuDevice::flushOutput() noexcept { flushKernelOutput(); }
 void CpuDevice::detach() noexcept { host_register::RingPins::shared().release(); }
 void CpuDevice::attach() noexcept { host_register::RingPins::shared().retake(); }
 
+void CpuDevice::beforeExit() noexcept { upgrades::finish(); }
+
 void CpuDevice::quiesce() noexcept {
   constexpr uint64_t kPatience = 250'000'000;  // ns: longer kernels end with the process
   Executor::shared().close(kPatience);
-  upgrades::finish();
 }
 
 }  // namespace vg::backend::cpu

@@ -37,6 +37,7 @@ class CpuDevice final : public Device {
   CUresult canDetach() const override { return CUDA_SUCCESS; }
   void detach() noexcept override;
   void attach() noexcept override;
+  void beforeExit() noexcept override;
   void quiesce() noexcept override;
 
  private:

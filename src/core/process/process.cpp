@@ -52,6 +52,8 @@ constinit std::atomic<bool> underWay{false};
 
 void onExit() {
   Gate now = gate.load();
+  if (!initialised(now)) return;
+  for (int ordinal = 0; ordinal < deviceCount(); ++ordinal) deviceAt(ordinal).backend().beforeExit();
   do {
     if (!initialised(now)) return;
   } while (!gate.compare_exchange_weak(now, Gate::Exiting));
