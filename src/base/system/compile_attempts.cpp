@@ -104,14 +104,15 @@ void CompileAttempt::count() {
   owed_ = owed && read(file.descriptor()) && kept_.begun == counted;
 }
 
-// Nothing where another process owes it now.
+// Nothing where another process owes it now. By who owes it also in a handler of a signal: no memory is asked for.
 template <class Change>
 void CompileAttempt::change(const Change& what) noexcept {
   try {
     const OpenFile folder = cache_folder::open(cache_->folder(), false);
     if (!folder) return;
     const OpenFile file = open(folder.descriptor(), 0);
-    if (!file || !read(file.descriptor()) || isOwedByOther()) return;
+    if (!file || !read(file.descriptor())) return;
+    if (owed() ? kept_.owner != static_cast<uint32_t>(getpid()) : isOwedByOther()) return;
     what(kept_);
     write(file.descriptor());
   } catch (const std::bad_alloc&) {  // not counted
