@@ -3,8 +3,8 @@
 // its own work is not thrown away, too.
 //
 // The file says which process owes the code, by its number and when it began: of several processes at once one owes it,
-// until it ends in whatever way. No descriptor is kept, which an application that closes all it does not know would take
-// for another file. Where the folder cannot be written, nothing is counted and nobody owes anything.
+// until it ends in whatever way. No descriptor is kept, which an application that closes all it does not know would
+// take for another file. Where the folder cannot be written, nothing is counted and nobody owes anything.
 #pragma once
 
 #include <cstdint>

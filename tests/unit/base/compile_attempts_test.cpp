@@ -129,8 +129,14 @@ TEST_F(CompileAttempts, HoldNoDescriptor) {
 }
 
 TEST_F(CompileAttempts, StopWhereTheCacheCouldNotKeepTheCode) {
-  EXPECT_EQ(owedOf(200, [](CompileAttempt& one) { if (one.owed()) one.over(true); }), (std::vector<int>{3}));
-  EXPECT_EQ(owedOf(200, [](CompileAttempt& one) { one.over(true); }, kOther), (std::vector<int>{}));
+  EXPECT_EQ(owedOf(200,
+                   [](CompileAttempt& one) {
+                     if (one.owed()) one.over(true);
+                   }),
+            (std::vector<int>{3}));
+  EXPECT_EQ(owedOf(
+                200, [](CompileAttempt& one) { one.over(true); }, kOther),
+            (std::vector<int>{}));
   const KernelCache small(folder_, 50);
   small.write(kOther, std::vector<uint8_t>(100));
   EXPECT_FALSE(small.holds(kOther));

@@ -115,7 +115,8 @@ void work(void*) {
 
 constexpr uint32_t kMostThreads = 4;  // each compile takes memory
 
-// Whether the caller has to start a thread. `first`: one that somebody waits for; it gets a thread of its own if it can.
+// Whether the caller has to start a thread. `first`: one that somebody waits for; it gets a thread of its own if it
+// can.
 bool add(const Shared& one, bool first) {
   const MutexLock lock(queue().mutex);
   if (queue().exiting) return false;

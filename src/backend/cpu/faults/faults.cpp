@@ -137,8 +137,8 @@ struct Asking {
 constinit Asking asking;
 constinit thread_local uint64_t askedAt [[gnu::tls_model("initial-exec")]] = 0;  // ticks; when it was ours
 
-// May miss that the application changed the handler, for kOften times the cost of asking at most, some 50 us: if another
-// thread did, or a handler of a signal that came while this thread was inside a launch.
+// May miss that the application changed the handler, for kOften times the cost of asking at most, some 50 us: if
+// another thread did, or a handler of a signal that came while this thread was inside a launch.
 bool isInPlace() {
   const uint64_t now = tick_clock::ticksNow<false>(), cheap = asking.known();
   if (CallerTime::take() < cheap && now - askedAt < Asking::kOften * cheap) return true;
