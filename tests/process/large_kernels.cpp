@@ -1,5 +1,6 @@
 // Kernels so large that they get quick code first and good code later, made in the background: `large_kernels NAME`,
 // each case in a process of its own with a kernel cache of its own.
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -12,6 +13,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -178,7 +180,7 @@ void optimizedFromTheStart() {
 
 // Runs of a program that takes milliseconds, where the compile takes more: each in a process that comes to its end in
 // the way of `end`. What they log is kept.
-enum class End : uint8_t { Exit, Killed, ForksFirst };
+enum class End : uint8_t { Exit, Killed, ForksFirst, ClosesAll };
 
 std::string logFile() { return std::string(std::getenv("CUDA_CACHE_PATH")) + ".log"; }
 
@@ -196,9 +198,28 @@ bool codeGeneratorIsOpen() {
   return false;
 }
 
+// The files of an application that closes all descriptors and opens its own.
+constexpr const char* kOwnText = "an application's own file, which nobody else writes to\n";
+
+std::string ownFile(int number) {
+  return std::string(std::getenv("CUDA_CACHE_PATH")) + "/own-" + std::to_string(number);
+}
+constexpr int kOwnFiles = 40;
+
+void reopenAll() {
+  for (int n = 3; n < 256; ++n) close(n);
+  for (int n = 0; n < kOwnFiles; ++n) {
+    const int file = open(ownFile(n).c_str(), O_RDWR | O_CREAT | O_TRUNC, 0600);
+    const ssize_t length = static_cast<ssize_t>(std::strlen(kOwnText));
+    EXPECT(file >= 0 && write(file, kOwnText, static_cast<size_t>(length)) == length);
+  }
+}
+
 void endAs(End end) {
   if (end == End::Killed) {
     kill(getpid(), SIGKILL);
+  } else if (end == End::ClosesAll) {
+    reopenAll();
   } else if (end == End::ForksFirst) {
     const pid_t child = fork();
     if (child == 0) std::exit(0);
@@ -313,6 +334,20 @@ void shortRunsThatFork() {
   EXPECT(cachedKernels() == 2 && timesLogged(kWaits) == 1);
 }
 
+// Nothing is written to, or closed, by a number that has become another file's.
+void shortRunsThatCloseAll() {
+  begin(kAsLongAsItTakes);
+  unsetenv("VERDIGRIS_LOG");
+  for (int run = 0; run < 3; ++run) {
+    runShortly(End::ClosesAll, 1);
+    for (int n = 0; n < kOwnFiles; ++n) {
+      std::ifstream in(ownFile(n));
+      EXPECT(std::string(std::istreambuf_iterator<char>(in), {}) == kOwnText);
+    }
+  }
+  EXPECT(cachedKernels() == 2);
+}
+
 // No wait is longer than it may be, and they become rare and end.
 void shortPatience() {
   begin("0.01");
@@ -370,6 +405,7 @@ const struct {
     {"short_runs_at_once", shortRunsAtOnce},
     {"short_runs_of_many", shortRunsOfMany},
     {"short_runs_that_fork", shortRunsThatFork},
+    {"short_runs_that_close_all", shortRunsThatCloseAll},
     {"short_patience", shortPatience},
     {"nothing_kept", nothingKept},
 };
