@@ -29,8 +29,8 @@ struct Upgrade {
   CompileAttempt attempt;
   bool begun = false;
 
-  Upgrade(std::weak_ptr<const void> of, Upgradable& what, const CodeVariant& wanted, CompileAttempt counted)
-      : owner(std::move(of)), kernel(&what), variant(wanted), attempt(std::move(counted)) {
+  Upgrade(std::weak_ptr<const void> of, Upgradable& what, const CodeVariant& wanted, const CompileAttempt& counted)
+      : owner(std::move(of)), kernel(&what), variant(wanted), attempt(counted) {
     if (attempt.owed()) kept = owner.lock();
   }
 };
@@ -234,8 +234,8 @@ bool owesNothing() {
 
 bool enqueue(std::weak_ptr<const void> owner, Upgradable& kernel, const CodeVariant& variant, bool mayWait) {
   try {
-    CompileAttempt attempt = CompileAttempt::begin(KernelCache::shared(), kernel.keyOfGood(variant));
-    const Shared one = std::make_shared<Upgrade>(std::move(owner), kernel, variant, std::move(attempt));
+    const CompileAttempt attempt = CompileAttempt::begin(KernelCache::shared(), kernel.keyOfGood(variant));
+    const Shared one = std::make_shared<Upgrade>(std::move(owner), kernel, variant, attempt);
     const bool waits = mayWait && one->attempt.owedAtOnce();
     if (add(one, waits)) startThread();
     if (waits) awaitOne(one);
