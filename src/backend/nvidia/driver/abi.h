@@ -21,7 +21,7 @@ struct Abi {
       exportInfo;
   uint32_t exportNote;  // offset of the note in them
   uint32_t dmaBuf;      // bytes of NV_ESC_EXPORT_TO_DMABUF_FD
-  // the parameters of a channel: bytes; offsets of the memory of its state, and of the places in it with all behind them
+  // a channel's parameters: bytes; offsets of the memory of its state, and of the places in that with all behind them
   uint32_t channel, channelUserd, channelRest;
   // offsets in UVM structures
   uint32_t mapExternalTail;  // of MapExternalTail
