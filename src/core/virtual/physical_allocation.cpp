@@ -48,18 +48,18 @@ CUresult checkHandleTypes(int types, int location) {
 
 // In the vendor's driver's order: a device that is not there is said before all else, a missing fabric behind all else.
 CUresult checkProperties(const CUmemAllocationProp& properties) {
-  if (rawValue(properties.location.type) == CU_MEM_LOCATION_TYPE_DEVICE) VG_CHECK(checkLocation(properties.location));
+  const bool ofDevice = rawValue(properties.location.type) == CU_MEM_LOCATION_TYPE_DEVICE;
+  if (ofDevice) VG_CHECK(checkLocation(properties.location));
   if (const int type = rawValue(properties.type); type != CU_MEM_ALLOCATION_TYPE_PINNED)
     return fail(CUDA_ERROR_INVALID_VALUE, "allocation type %d", type);
-  VG_CHECK(checkLocation(properties.location));
+  if (!ofDevice) VG_CHECK(checkLocation(properties.location));
   VG_CHECK(checkHandleTypes(rawValue(properties.requestedHandleTypes), rawValue(properties.location.type)));
   const auto& flags = properties.allocFlags;
   const bool reserved = flags.reserved[0] || flags.reserved[1] || flags.reserved[2] || flags.reserved[3];
   if (properties.win32HandleMetaData || flags.compressionType > CU_MEM_ALLOCATION_COMP_GENERIC || reserved)
     return fail(CUDA_ERROR_INVALID_VALUE, "compression type %u, or members set that are reserved",
                 flags.compressionType);
-  if (rawValue(properties.location.type) != CU_MEM_LOCATION_TYPE_DEVICE &&
-      (flags.compressionType || flags.gpuDirectRDMACapable))
+  if (!ofDevice && (flags.compressionType || flags.gpuDirectRDMACapable))
     return fail(CUDA_ERROR_INVALID_VALUE, "memory of the host that is compressed or for GPUDirect");
   if (flags.usage & CU_MEM_CREATE_USAGE_TILE_POOL && rawValue(properties.requestedHandleTypes))
     return fail(CUDA_ERROR_INVALID_VALUE, "memory for sparse arrays cannot be exported");
