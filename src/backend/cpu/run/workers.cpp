@@ -288,7 +288,7 @@ void Workers::withdraw(Grid& grid) {
 bool Workers::startGuard() {
   if (hasGuard_.load(std::memory_order_acquire)) [[likely]]
     return true;
-  SpinGuard guard(listLock_);
+  const MutexLock lock(startMutex_);
   if (hasGuard_.load(std::memory_order_relaxed)) return true;
   const bool started = os::startThread(
       "vg-late-grids", [](void* self) { static_cast<Workers*>(self)->guardMain(); }, this);

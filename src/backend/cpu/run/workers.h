@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/sync/mutex.h"
 #include "base/sync/spin_lock.h"
 
 namespace vg::backend::cpu {
@@ -92,6 +93,7 @@ class Workers {
   std::atomic<uint32_t> guarded_{0};   // grows with each grid that the guard is to look at: what it sleeps by
   std::atomic<bool> guarding_{false};  // the guard looks again before it sleeps
   std::atomic<bool> hasGuard_{false};  // there is the thread
+  Mutex startMutex_;                   // held while it is started
   SpinLock listLock_;                  // guards grids_ and who joins which
   Grid* grids_ VG_GUARDED_BY(listLock_) = nullptr;
 };
