@@ -182,8 +182,8 @@ bool isOwed(const Shared& one) {
 
 void awaitOne(const Shared& one) {
   if (!isOwed(one) || !hasPatience()) return;
-  VG_LOG(Info, "kernel %s: the launch waits for optimised code, which %s", one->kernel->name().c_str(),
-         "earlier processes were killed too soon to make");
+  VG_LOG(Info, "kernel %s: the launch waits for optimised code, which processes before were killed too soon to make",
+         one->kernel->name().c_str());
   {
     const MutexLock lock(queue().mutex);
     one->attempt.waitedInVain();  // unless the code is made, also if the process is killed meanwhile
