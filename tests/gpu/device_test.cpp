@@ -54,7 +54,7 @@ struct GpuDeviceTest : ::testing::Test {
   FakeGpu fake{smallGpu()};
   backend::Traits traits = must(traitsOf(*fake.gpu));
   Window window{128 * kMiB};
-  GpuDevice device{std::move(fake.gpu), fake.addresses(), traits, threads_};
+  GpuDevice device{std::move(fake.gpu), *fake.hostPages, fake.addresses(), traits, threads_};
   std::mt19937 random{1};
 
   std::vector<std::byte> noise(size_t bytes) {

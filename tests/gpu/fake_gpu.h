@@ -80,6 +80,7 @@ struct FakeGpu {
     backend::nvidia::rm::CardInfo cards[4];
     must(client->cards(cards, 4));
     gpu = must(backend::nvidia::Gpu::open(*client, *uvm, cards[0]));
+    hostPages = std::make_unique<backend::nvidia::HostPages>(*uvm);
   }
 
   backend::nvidia::Addresses& addresses() { return backend::nvidia::Addresses::shared().value(); }
@@ -87,6 +88,7 @@ struct FakeGpu {
   FakeDriver driver;
   std::unique_ptr<backend::nvidia::Client> client;
   std::unique_ptr<backend::nvidia::Uvm> uvm;
+  std::unique_ptr<backend::nvidia::HostPages> hostPages;
   std::unique_ptr<backend::nvidia::Gpu> gpu;
 };
 
@@ -94,7 +96,7 @@ struct FakeGpu {
 inline backend::nvidia::GpuDevice* keptDevice(FakeGpu& fake) {
   static auto* const all = new std::vector<backend::nvidia::GpuDevice*>;
   const backend::Traits traits = must(backend::nvidia::traitsOf(*fake.gpu));
-  all->push_back(new backend::nvidia::GpuDevice(std::move(fake.gpu), fake.addresses(), traits));
+  all->push_back(new backend::nvidia::GpuDevice(std::move(fake.gpu), *fake.hostPages, fake.addresses(), traits));
   return all->back();
 }
 

@@ -88,7 +88,8 @@ TEST(GpuMemory, PagesOfTheProcessCanBePinnedOnce) {
 TEST(HostPages, MemoryOfOursIsZeroedAndKnownUntilItIsGivenBack) {
   FakeGpu fake;
   KnownRanges known;
-  HostPages pages(*fake.gpu, known);
+  HostPages pages(*fake.uvm);
+  const SeesHostPages sees(pages, *fake.gpu, known);
   constexpr size_t kBytes = 3 * kSmallPage;
   std::byte* const memory = must(pages.allocate(kBytes));
   for (size_t i = 0; i < kBytes; ++i) ASSERT_EQ(memory[i], std::byte{0});
@@ -101,7 +102,8 @@ TEST(HostPages, MemoryOfOursIsZeroedAndKnownUntilItIsGivenBack) {
 TEST(HostPages, ShownOnceIsShownOnce) {
   FakeGpu fake;
   KnownRanges known;
-  HostPages pages(*fake.gpu, known);
+  HostPages pages(*fake.uvm);
+  const SeesHostPages sees(pages, *fake.gpu, known);
   void* const memory = mmap(nullptr, 2 * kSmallPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(memory, MAP_FAILED);
   auto* const start = static_cast<std::byte*>(memory);
@@ -118,7 +120,8 @@ TEST(HostPages, ShownOnceIsShownOnce) {
 TEST(HostPages, NeighboursThatShareAPageAreAllPinned) {
   FakeGpu fake;
   KnownRanges known;
-  HostPages pages(*fake.gpu, known);
+  HostPages pages(*fake.uvm);
+  const SeesHostPages sees(pages, *fake.gpu, known);
   constexpr size_t kBytes = 8 * kSmallPage;
   void* const memory = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(memory, MAP_FAILED);
@@ -149,7 +152,8 @@ TEST(HostPages, NeighboursThatShareAPageAreAllPinned) {
 TEST(HostPages, APageThatAWritableRangeSharesIsWritable) {
   FakeGpu fake;
   KnownRanges known;
-  HostPages pages(*fake.gpu, known);
+  HostPages pages(*fake.uvm);
+  const SeesHostPages sees(pages, *fake.gpu, known);
   void* const memory = mmap(nullptr, kSmallPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(memory, MAP_FAILED);
   auto* const start = static_cast<std::byte*>(memory);
@@ -162,6 +166,74 @@ TEST(HostPages, APageThatAWritableRangeSharesIsWritable) {
   pages.unlock(start + 100, 100);
   EXPECT_EQ(fake.driver.ranges(), 0u);
   munmap(memory, kSmallPage);
+}
+
+TEST(HostPages, EveryGpuSeesAllWheneverItJoins) {
+  FakeDriver::Description description;
+  description.gpus = 2;
+  FakeGpu fake(std::move(description));
+  rm::CardInfo cards[4];
+  must(fake.client->cards(cards, 4));
+  const std::unique_ptr<Gpu> second = must(Gpu::open(*fake.client, *fake.uvm, cards[1]));
+  KnownRanges known, knownToSecond;
+  HostPages pages(*fake.uvm);
+  const SeesHostPages sees(pages, *fake.gpu, known);
+  constexpr size_t kBytes = 8 * kSmallPage;
+  void* const memory = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  auto* const start = static_cast<std::byte*>(memory);
+  pages.show(start, 4 * kSmallPage, false);
+  {
+    const SeesHostPages late(pages, *second, knownToSecond);
+    EXPECT_TRUE(fake.driver.canWrite(1, start)) << "it was shown before";
+    pages.show(start, 4 * kSmallPage, false);
+    pages.show(start + 4 * kSmallPage, 4 * kSmallPage, true);
+    EXPECT_FALSE(fake.driver.canWrite(1, start + 4 * kSmallPage)) << "to be read only";
+    pages.hide(start + kSmallPage, 5 * kSmallPage);
+    for (size_t page = 0; page < 8; ++page) {
+      const Place place = page == 0 || page > 5 ? Place::Pinned : Place::Unknown;
+      EXPECT_EQ(known.placeOf(start + page * kSmallPage, kSmallPage), place) << page;
+      EXPECT_EQ(knownToSecond.placeOf(start + page * kSmallPage, kSmallPage), place) << page;
+    }
+    EXPECT_TRUE(fake.driver.canWrite(0, start));
+    EXPECT_TRUE(fake.driver.canWrite(1, start));
+  }
+  EXPECT_TRUE(fake.driver.canWrite(0, start)) << "the other GPU left";
+  EXPECT_FALSE(fake.driver.canWrite(1, start));
+  EXPECT_EQ(knownToSecond.placeOf(start, 1), Place::Unknown);
+  pages.hide(start, kBytes);
+  EXPECT_EQ(known.placeOf(start, 1), Place::Unknown);
+  EXPECT_EQ(fake.driver.ranges(), 0u);
+  munmap(memory, kBytes);
+}
+
+// One of two GPUs, or both, cannot pin: nothing stays of what nobody was given.
+TEST(HostPages, WhatAGpuRefusesLeavesNothingBehind) {
+  bool refusedAny = false;
+  for (uint32_t call = 1; call < 12; ++call) {
+    FakeDriver::Description description;
+    description.gpus = 2;
+    FakeGpu fake(std::move(description));
+    rm::CardInfo cards[4];
+    must(fake.client->cards(cards, 4));
+    const std::unique_ptr<Gpu> second = must(Gpu::open(*fake.client, *fake.uvm, cards[1]));
+    KnownRanges known, knownToSecond;
+    HostPages pages(*fake.uvm);
+    const SeesHostPages one(pages, *fake.gpu, known), other(pages, *second, knownToSecond);
+    fake.driver.refuse(call, 0x51);
+    if (Result<std::byte*> first = pages.allocate(kSmallPage); first.ok()) {
+      EXPECT_TRUE(fake.driver.canWrite(0, *first) && fake.driver.canWrite(1, *first)) << call;
+      pages.release(*first, kSmallPage);
+    } else {
+      refusedAny = true;
+    }
+    EXPECT_EQ(fake.driver.ranges(), 0u) << call;
+    if (!fake.driver.refused()) break;
+    std::byte* const again = must(pages.allocate(kSmallPage));
+    EXPECT_TRUE(fake.driver.canWrite(0, again) && fake.driver.canWrite(1, again)) << call;
+    pages.release(again, kSmallPage);
+  }
+  EXPECT_TRUE(refusedAny);
 }
 
 TEST(GpuMemory, RangesCanBeMappedUnmappedAndReplaced) {

@@ -85,7 +85,8 @@ void work(First& first, std::unique_ptr<Gpu> gpu, Addresses& addresses) {
   Result<backend::Traits> traits = traitsOf(*gpu);
   if (!first(traits)) return;
   Window window(32 * kMiB);
-  GpuDevice device(std::move(gpu), addresses, traits.value());
+  HostPages hostPages(gpu->uvm());
+  GpuDevice device(std::move(gpu), hostPages, addresses, traits.value());
   if (first(device.memory().commit(window.start, 8 * kMiB))) {
     copies(first, device, window.start);
     device.memory().decommit(window.start, 8 * kMiB);

@@ -32,8 +32,8 @@ struct SharingTest : ::testing::Test {
     must(fake.client->cards(cards, 4));
     std::unique_ptr<Gpu> second = must(Gpu::open(*fake.client, *fake.uvm, cards[1]));
     const backend::Traits traits = must(traitsOf(*fake.gpu));
-    one = std::make_unique<GpuDevice>(std::move(fake.gpu), fake.addresses(), traits);
-    other = std::make_unique<GpuDevice>(std::move(second), fake.addresses(), traits);
+    one = std::make_unique<GpuDevice>(std::move(fake.gpu), *fake.hostPages, fake.addresses(), traits);
+    other = std::make_unique<GpuDevice>(std::move(second), *fake.hostPages, fake.addresses(), traits);
     addresses = must(reserveAnywhere(64 * kMiB, kHugePage));
   }
   ~SharingTest() { munmap(addresses, 64 * kMiB); }

@@ -234,7 +234,7 @@ struct Textures : ::testing::Test {
     return description;
   }()};
   backend::Traits traits = must(traitsOf(*fake.gpu));
-  GpuDevice device{std::move(fake.gpu), fake.addresses(), traits};
+  GpuDevice device{std::move(fake.gpu), *fake.hostPages, fake.addresses(), traits};
 };
 
 TEST_F(Textures, HaveNumbersThatAreNotUsedAgainSoon) {

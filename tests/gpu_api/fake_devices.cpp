@@ -37,7 +37,7 @@ backend::Device* createGpu(int ordinal) {
       ordinal ? must(Gpu::open(*fake().client, *fake().uvm, cards[ordinal])) : std::move(fake().gpu);
   const backend::Traits traits = must(traitsOf(*gpu));
   backend::cpu::faults::arm();
-  return new GpuDevice(std::move(gpu), fake().addresses(), traits);
+  return new GpuDevice(std::move(gpu), *fake().hostPages, fake().addresses(), traits);
 }
 
 backend::Device* createCpu(int ordinal) {

@@ -18,6 +18,7 @@ namespace {
 struct Driver {
   std::unique_ptr<Client> client;
   std::unique_ptr<Uvm> uvm;
+  std::unique_ptr<HostPages> hostPages;
 };
 
 // Never closed: the end of the process does it.
@@ -25,7 +26,8 @@ Result<Driver&> driver() {
   return undyingIfMade<Driver>([]() -> Result<Driver> {
     VG_TRY(std::unique_ptr<Client> client, Client::open(SystemCalls::real()));
     VG_TRY(std::unique_ptr<Uvm> uvm, Uvm::open(*client));
-    return Driver{std::move(client), std::move(uvm)};
+    auto hostPages = std::make_unique<HostPages>(*uvm);
+    return Driver{std::move(client), std::move(uvm), std::move(hostPages)};
   });
 }
 
@@ -37,7 +39,7 @@ Result<Device*> openDevice(int ordinal, copy::Parallel* threads) {
   VG_TRY(std::unique_ptr<Gpu> gpu, Gpu::open(*kernel.client, *kernel.uvm, cards[ordinal]));
   VG_TRY(Traits traits, traitsOf(*gpu));
   VG_TRY(Addresses & addresses, Addresses::shared());
-  auto* const device = new GpuDevice(std::move(gpu), addresses, std::move(traits), threads);
+  auto* const device = new GpuDevice(std::move(gpu), *kernel.hostPages, addresses, std::move(traits), threads);
   device->prepareEarly();
   return device;
 }
@@ -55,12 +57,14 @@ Device* GpuDevice::open(int ordinal, copy::Parallel* threads) {
   return nullptr;
 }
 
-GpuDevice::GpuDevice(std::unique_ptr<Gpu> gpu, Addresses& addresses, Traits traits, copy::Parallel* threads)
+GpuDevice::GpuDevice(std::unique_ptr<Gpu> gpu, HostPages& hostPages, Addresses& addresses, Traits traits,
+                     copy::Parallel* threads)
     : gpu_(std::move(gpu)),
       traits_(std::move(traits)),
       memory_(*gpu_, known_),
       managed_(gpu_->uvm()),
-      hostPages_(*gpu_, known_),
+      hostPages_(hostPages),
+      seesHostPages_(hostPages_, *gpu_, known_),
       engine_(*gpu_, addresses),
       transfer_(*gpu_, addresses, known_, memory_, managed_, threads,
                 [this]() -> Result<ComputeEngine&> { return engine_.compute(); }),

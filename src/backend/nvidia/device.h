@@ -23,8 +23,9 @@ class GpuDevice final : public Device {
   // The GPU at this place of the driver's list; `threads` help with copies of pageable memory. Null, with the reason in
   // the log, when it cannot be used.
   static Device* open(int ordinal, copy::Parallel* threads);
-  // `gpu` must be one that traits are known of.
-  GpuDevice(std::unique_ptr<Gpu> gpu, Addresses& addresses, Traits traits, copy::Parallel* threads = nullptr);
+  // `gpu` must be one that traits are known of; `hostPages` are those of all GPUs of its Uvm.
+  GpuDevice(std::unique_ptr<Gpu> gpu, HostPages& hostPages, Addresses& addresses, Traits traits,
+            copy::Parallel* threads = nullptr);
 
   Transfer& transfer() { return transfer_; }
   Gpu& gpu() { return *gpu_; }
@@ -74,7 +75,8 @@ class GpuDevice final : public Device {
   KnownRanges known_;
   GpuMemory memory_;
   ManagedMemory managed_;
-  HostPages hostPages_;
+  HostPages& hostPages_;
+  const SeesHostPages seesHostPages_;
   KernelEngine engine_;
   Transfer transfer_;
   QueueParts queueParts_;

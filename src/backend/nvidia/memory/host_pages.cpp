@@ -2,8 +2,9 @@
 
 #include <sys/mman.h>
 
-#include <vector>
+#include <algorithm>
 
+#include "backend/nvidia/driver/memory_object.h"
 #include "base/log.h"
 #include "base/memory/out_of_memory.h"
 
@@ -31,6 +32,90 @@ Pages pagesOf(void* start, size_t bytes) {
 }
 
 }  // namespace
+
+// A range of UVM over pages of the host, and the memory object by which each GPU sees them: a GPU's page tables take
+// objects of its own.
+class HostPages::Shown {
+ public:
+  static Result<std::unique_ptr<Shown>> create(Uvm& uvm, std::byte* start, size_t bytes, bool readOnly) {
+    std::unique_ptr<Shown> made(new Shown(uvm, start, bytes, readOnly));
+    VG_CHECK(uvm.createRange(made->address(), bytes));
+    made->ranged_ = true;
+    return made;
+  }
+  ~Shown() {
+    for (const View& view : views_) view.member.known->remove(start_);
+    if (ranged_) uvm_.freeRange(address(), bytes_);
+  }
+  Shown(const Shown&) = delete;
+
+  size_t bytes() const { return bytes_; }
+  bool readOnly() const { return readOnly_; }
+
+  // Nothing happens where it is seen.
+  CUresult showTo(const Member& member) {
+    if (viewOf(*member.gpu) != views_.end()) return CUDA_SUCCESS;
+    views_.reserve(views_.size() + 1);
+    VG_TRY(std::unique_ptr<MemoryObject> memory, MemoryObject::pin(*member.gpu, start_, bytes_, readOnly_));
+    const CUuuid& gpu = member.gpu->facts().uuid;
+    VG_CHECK(uvm_.mapMemory(gpu, address(), bytes_, memory->handle(), 0, readOnly_));
+    if (const CUresult known = member.known->add(start_, bytes_, Place::Pinned); known != CUDA_SUCCESS) {
+      (void)uvm_.unmapMemory(gpu, address(), bytes_);
+      return known;
+    }
+    views_.push_back({member, std::move(memory)});
+    return CUDA_SUCCESS;
+  }
+  void hideFrom(const Gpu& gpu) {
+    const auto view = viewOf(gpu);
+    if (view == views_.end()) return;
+    view->member.known->remove(start_);
+    (void)uvm_.unmapMemory(gpu.facts().uuid, address(), bytes_);
+    views_.erase(view);
+  }
+  bool seen() const { return !views_.empty(); }
+
+ private:
+  struct View {
+    Member member;
+    std::unique_ptr<MemoryObject> memory;
+  };
+  Shown(Uvm& uvm, std::byte* start, size_t bytes, bool readOnly)
+      : uvm_(uvm), start_(start), bytes_(bytes), readOnly_(readOnly) {}
+  uint64_t address() const { return reinterpret_cast<uint64_t>(start_); }
+  std::vector<View>::iterator viewOf(const Gpu& gpu) {
+    return std::ranges::find_if(views_, [&](const View& one) { return one.member.gpu == &gpu; });
+  }
+
+  Uvm& uvm_;
+  std::byte* const start_;
+  const size_t bytes_;
+  const bool readOnly_;
+  bool ranged_ = false;
+  std::vector<View> views_;
+};
+
+HostPages::HostPages(Uvm& uvm) : uvm_(uvm) {}
+HostPages::~HostPages() = default;
+
+void HostPages::join(Gpu& gpu, KnownRanges& known) {
+  const MutexLock guard(mutex_);
+  members_.push_back({&gpu, &known});
+  // Pages that it cannot see are staged.
+  for (const auto& [start, shown] : shown_)
+    (void)unlessOutOfMemory([&]() VG_REQUIRES(mutex_) { return shown->showTo(members_.back()); });
+}
+
+void HostPages::leave(const Gpu& gpu) {
+  const MutexLock guard(mutex_);
+  for (const auto& [start, shown] : shown_) shown->hideFrom(gpu);
+  std::erase_if(members_, [&](const Member& member) { return member.gpu == &gpu; });
+}
+
+bool HostPages::allSee(const std::byte* start, size_t bytes) {
+  return std::all_of(members_.begin(), members_.end(),
+                     [&](const Member& member) { return member.known->placeOf(start, bytes) == Place::Pinned; });
+}
 
 Result<host_register::LockState> HostPages::lock(void* start, size_t bytes, bool readOnly) {
   VG_TRY(const host_register::LockState state, system_.lock(start, bytes, readOnly));
@@ -81,23 +166,35 @@ void HostPages::show(std::byte* start, size_t bytes, bool readOnly) {
   showLocked(start, bytes, readOnly);
 }
 
-// What the driver does not pin, such as a page that is pinned already, is staged.
+// What the driver does not pin for a GPU, such as a page that is pinned already, is staged.
 void HostPages::showLocked(std::byte* start, size_t bytes, bool readOnly) {
-  // Both tables know the range or none does: one alone would keep it from ever being shown again.
+  const auto before = shown_.find(start);
+  if (before != shown_.end() && before->second->bytes() == bytes && before->second->readOnly() == readOnly) {
+    // Who was refused may not be any more.
+    for (const Member& member : members_) (void)unlessOutOfMemory([&] { return before->second->showTo(member); });
+    return;
+  }
+  size_t refused = 0;
   const CUresult shown = unlessOutOfMemory([&]() VG_REQUIRES(mutex_) {
-    VG_TRY(std::unique_ptr<Block> block, Block::pin(gpu_, start, bytes, readOnly));
-    const auto at = shown_.insert_or_assign(start, Shown{std::move(block), readOnly}).first;
-    const CUresult known = known_.add(start, bytes, Place::Pinned);
-    if (known != CUDA_SUCCESS) shown_.erase(at);
-    return known;
+    VG_TRY(std::unique_ptr<Shown> made, Shown::create(uvm_, start, bytes, readOnly));
+    for (const Member& member : members_) refused += made->showTo(member) != CUDA_SUCCESS;
+    // A range that no GPU sees would only keep others away.
+    if (made->seen()) shown_.insert_or_assign(start, std::move(made));
+    return CUDA_SUCCESS;
   });
-  if (shown != CUDA_SUCCESS) VG_LOG(Debug, "copies of %zu bytes at %p are staged", bytes, static_cast<void*>(start));
+  if (shown != CUDA_SUCCESS) refused = members_.size();
+  if (refused)
+    VG_LOG(Info, "%zu of %zu GPUs do not see %zu bytes of the host at %p: copies are staged, kernels fault", refused,
+           members_.size(), bytes, static_cast<void*>(start));
 }
 
 CUresult HostPages::showOnce(std::byte* start, size_t bytes) {
   const MutexLock guard(mutex_);
-  if (known_.placeOf(start, bytes) != Place::Pinned) showLocked(start, bytes, false);
-  if (known_.placeOf(start, bytes) == Place::Pinned) return CUDA_SUCCESS;
+  if (allSee(start, bytes)) return CUDA_SUCCESS;
+  const bool wasShown = shown_.contains(start);
+  showLocked(start, bytes, false);
+  if (allSee(start, bytes)) return CUDA_SUCCESS;
+  if (!wasShown) hideLocked(start, bytes);
   return fail(CUDA_ERROR_OUT_OF_MEMORY, "%zu bytes of the host cannot be shown to the device", bytes);
 }
 
@@ -122,16 +219,17 @@ void HostPages::hide(std::byte* start, size_t bytes) {
   hideLocked(start, bytes);
 }
 
-// A block goes as a whole; what is left of it is shown anew.
+// A range goes as a whole; what is left of it is shown anew.
 void HostPages::hideLocked(std::byte* start, size_t bytes) {
   std::byte* const end = start + bytes;
+  auto at = shown_.upper_bound(start);  // ranges do not overlap: only the one before may reach into this one
+  if (at != shown_.begin()) --at;
   std::vector<std::byte*> touched;
-  for (const auto& [from, shown] : shown_)
-    if (from < end && start < from + shown.block->bytes()) touched.push_back(from);
+  for (; at != shown_.end() && at->first < end; ++at)
+    if (start < at->first + at->second->bytes()) touched.push_back(at->first);
   for (std::byte* const from : touched) {
-    const bool readOnly = shown_[from].readOnly;
-    std::byte* const behind = from + shown_[from].block->bytes();
-    known_.remove(from);
+    const bool readOnly = shown_[from]->readOnly();
+    std::byte* const behind = from + shown_[from]->bytes();
     shown_.erase(from);
     if (from < start) showLocked(from, static_cast<size_t>(start - from), readOnly);
     if (behind > end) showLocked(end, static_cast<size_t>(behind - end), readOnly);

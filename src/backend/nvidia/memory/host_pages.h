@@ -1,11 +1,13 @@
-// Page-locked memory of the host that a GPU reads and writes itself: what applications register, and what core hands
-// out as page-locked. Where the driver refuses to pin, copies stage the memory instead. Thread-safe.
+// Page-locked memory of the host that the GPUs of the process read and write themselves: what applications register,
+// and what core hands out as page-locked. Every GPU sees all of it at the host's addresses, whichever context asked for
+// it. A GPU for which the driver refuses to pin has its copies staged instead. Thread-safe.
 #pragma once
 
 #include <map>
 #include <memory>
+#include <vector>
 
-#include "backend/nvidia/driver/block.h"
+#include "backend/nvidia/driver/gpu.h"
 #include "backend/nvidia/memory/known_ranges.h"
 #include "base/sync/mutex.h"
 #include "host_register/page_locker.h"
@@ -14,35 +16,43 @@ namespace vg::backend::nvidia {
 
 class HostPages final : public host_register::PageLocker {
  public:
-  HostPages(Gpu& gpu, KnownRanges& known) : gpu_(gpu), known_(known) {}
+  // All GPUs that join use `uvm`, in which a range of addresses exists once.
+  explicit HostPages(Uvm& uvm);
+  ~HostPages();
+
+  // A GPU that sees all that is shown, until leave(); `known` is told what it sees. Requires: both live that long.
+  void join(Gpu& gpu, KnownRanges& known);
+  void leave(const Gpu& gpu);
 
   Result<host_register::LockState> lock(void* start, size_t bytes, bool readOnly) override;
   void unlock(void* start, size_t bytes) override;
 
-  // Whole pages that are locked already. Any part of what was shown can be hidden.
+  // Whole pages that are locked already; nothing happens if they are shown. Any part of what was shown can be hidden.
   void show(std::byte* start, size_t bytes, bool readOnly);
   void hide(std::byte* start, size_t bytes);
-  // The same once, and for ever. CUDA_ERROR_OUT_OF_MEMORY when the driver refuses to pin.
+  // The same once, and for ever. CUDA_ERROR_OUT_OF_MEMORY when the driver refuses to pin for one of the GPUs.
   CUresult showOnce(std::byte* start, size_t bytes);
   // Memory of our own, zeroed, in whole pages, of which a fork gets no copy. CUDA_ERROR_OUT_OF_MEMORY.
   Result<std::byte*> allocate(size_t bytes);
   void release(std::byte* start, size_t bytes);
 
  private:
+  struct Member {
+    Gpu* gpu;
+    KnownRanges* known;
+  };
+  class Shown;
   void showLocked(std::byte* start, size_t bytes, bool readOnly) VG_REQUIRES(mutex_);
   void hideLocked(std::byte* start, size_t bytes) VG_REQUIRES(mutex_);
   void holdPage(std::byte* page, bool readOnly) VG_REQUIRES(mutex_);
   void dropPage(std::byte* page) VG_REQUIRES(mutex_);
+  bool allSee(const std::byte* start, size_t bytes) VG_REQUIRES(mutex_);
 
-  Gpu& gpu_;
-  KnownRanges& known_;
+  Uvm& uvm_;
   host_register::SystemPageLocker system_;
   Mutex mutex_;
-  struct Shown {
-    std::unique_ptr<Block> block;
-    bool readOnly;
-  };
-  std::map<std::byte*, Shown> shown_ VG_GUARDED_BY(mutex_);  // by first page
+  std::vector<Member> members_ VG_GUARDED_BY(mutex_);
+  std::map<std::byte*, std::unique_ptr<Shown>> shown_ VG_GUARDED_BY(mutex_);  // by first page
   // Pages of which locked ranges cover only a part. Two ranges may share such a page, and either may go first, so each
   // is shown by itself.
   struct PartPage {
@@ -50,6 +60,18 @@ class HostPages final : public host_register::PageLocker {
     bool readOnly;
   };
   std::map<std::byte*, PartPage> partPages_ VG_GUARDED_BY(mutex_);
+};
+
+// Lets a GPU see the host's pages as long as this lives.
+class SeesHostPages {
+ public:
+  SeesHostPages(HostPages& pages, Gpu& gpu, KnownRanges& known) : pages_(pages), gpu_(gpu) { pages.join(gpu, known); }
+  ~SeesHostPages() { pages_.leave(gpu_); }
+  SeesHostPages(const SeesHostPages&) = delete;
+
+ private:
+  HostPages& pages_;
+  const Gpu& gpu_;
 };
 
 }  // namespace vg::backend::nvidia
