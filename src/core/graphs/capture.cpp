@@ -255,6 +255,7 @@ CUresult meetLocked(StreamCapture& state, const Describe& describe, Order order,
   VG_TRY(NodeParams wanted, describe(graph, dependencies));
   if (wanted.index() != node.params.index()) return mismatch(capture, "it is of another type");
   ++capture.met;
+  node.capture = capture.id;
   state.tail.set(node.handle());
   if (!graphs::same(node.params, wanted)) question.emplace(Question{*capture.again, &node, std::move(wanted)});
   return CUDA_SUCCESS;
@@ -287,6 +288,7 @@ CUresult addLocked(StreamCapture& state, const Describe& describe, Order order) 
   VG_TRY(std::vector<Dependency> dependencies, dependenciesOf(state.tail, order));
   VG_TRY(NodeParams params, describe(graph, dependencies));
   VG_TRY(GraphNode & node, graph.add(std::move(params), dependencies));
+  node.capture = state.capture->id;
   state.tail.set(node.handle());
   return CUDA_SUCCESS;
 }
@@ -358,7 +360,8 @@ Result<Tail> tailOf(const CUgraphNode* nodes, const CUgraphEdgeData* edges, size
   return tail;
 }
 
-// True when each stream's last work comes before the origin's.
+// True when each stream's last captured work comes before the origin's. Nodes that the application added to the graph
+// itself and named as dependencies need not: NCCL leaves such a node behind in a stream of its own.
 bool joined(const Capture& capture) VG_REQUIRES(captureMutex) {
   const graphs::Lock lock;
   std::unordered_set<const GraphNode*> before;
@@ -380,7 +383,7 @@ bool joined(const Capture& capture) VG_REQUIRES(captureMutex) {
   }
   return std::all_of(last.begin(), last.end(), [&](CUgraphNode handle) {
     const auto node = graphs::findNode(handle);
-    return !node.ok() || before.count(&node.value());
+    return !node.ok() || node.value().capture != capture.id || before.count(&node.value());
   });
 }
 

@@ -126,6 +126,7 @@ class GraphNode {
 
  public:
   NodeParams params;
+  uint64_t capture = 0;  // the capture that it is work of; 0: the application added it
 };
 
 }  // namespace vg::core

@@ -282,6 +282,34 @@ TEST_F(Capture, WorkThatIsNotJoinedIsAnError) {
   expectEnd(stream_, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
 }
 
+// As NCCL leaves its own streams behind: a fork that ends with a node which the application added to the graph.
+TEST_F(Capture, NodesThatTheApplicationAddedNeedNotBeJoined) {
+  const auto fork = [&](CUgraph& graph, CUgraphNode& last) {
+    begin(stream_);
+    fill(stream_);
+    ASSERT_OK(cuEventRecord(captured_, stream_));
+    ASSERT_OK(cuStreamWaitEvent(other_, captured_, 0));
+    CUstreamCaptureStatus status;
+    const CUgraphNode* nodes = nullptr;
+    size_t count = 0;
+    ASSERT_OK(cuStreamGetCaptureInfo(other_, &status, nullptr, &graph, &nodes, nullptr, &count));
+    ASSERT_EQ(count, 1u);
+    ASSERT_OK(cuGraphAddEventRecordNode(&last, graph, nodes, count, outside_));
+    ASSERT_OK(cuStreamUpdateCaptureDependencies(other_, &last, nullptr, 1, CU_STREAM_SET_CAPTURE_DEPENDENCIES));
+  };
+  CUgraph graph = nullptr;
+  CUgraphNode last = nullptr;
+  fork(graph, last);
+  EXPECT_EQ(endShape(stream_).types.size(), 2u);
+  fork(graph, last);
+  fill(other_);
+  expectEnd(stream_, CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
+  fork(graph, last);
+  fill(other_);
+  ASSERT_OK(cuStreamUpdateCaptureDependencies(other_, &last, nullptr, 1, CU_STREAM_SET_CAPTURE_DEPENDENCIES));
+  EXPECT_EQ(endShape(stream_).types.size(), 3u) << "work that was taken out of the dependencies";
+}
+
 TEST_F(Capture, CapturesDoNotMergeAndDoNotWaitForWhatIsOutside) {
   begin(stream_);
   begin(other_);
