@@ -332,6 +332,7 @@ bool ParserImpl::instruction(int32_t guard, bool guardNegated, std::string_view 
     here_.function->body.push_back(i);
     return true;
   }
+  here_.elementSpace = Space::None;
   if (i.op == Op::Call) {
     if (!callOperands(i)) return false;
   } else if (in_.peek() != ';') {
@@ -340,7 +341,12 @@ bool ParserImpl::instruction(int32_t guard, bool guardNegated, std::string_view 
         if (!bracket()) return false;
       } else {
         Operand o;
+        here_.isElement = false;
         if (!operand(o)) return false;
+        if (here_.isElement && rowOf(i.op).touchesMemory()) {  // the brackets of ld and st are those of the index
+          o.isBaseRegister = o.kind == Operand::Kind::Register;
+          o.kind = Operand::Kind::Address;
+        }
         here_.scratch.push_back(o);
       }
       if (in_.peek() == '|') {
@@ -357,6 +363,7 @@ bool ParserImpl::instruction(int32_t guard, bool guardNegated, std::string_view 
     const std::string_view name = here_.names.text(here_.scratchPending[0].name);
     return errorAt(i.line, "'%.*s' is not defined", length(name), name.data());
   }
+  if (i.space == Space::None && rowOf(i.op).touchesMemory()) i.space = here_.elementSpace;
   commitOperands(i);
   if (const char* why = validate(i, *here_.function)) {
     return errorAt(i.line, "%.*s: %s", length(mnemonic), mnemonic.data(), why);

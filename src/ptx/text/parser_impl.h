@@ -28,7 +28,8 @@ class ParserImpl {
   Module& module() { return module_; }
 
  private:
-  friend class Initialiser;  // parser_variables.cpp
+  friend class Initialiser;   // parser_variables.cpp
+  friend class ArrayElement;  // parser_operands.cpp
 
   // What a declaration says before its name: .align, type, vector width, .ptr.
   struct Mnemonic {
@@ -127,6 +128,8 @@ class ParserImpl {
     std::vector<size_t> pendingStarts;
     std::vector<Operand> scratch;  // operands of the instruction being read
     std::vector<ScratchPending> scratchPending;
+    bool isElement = false;            // the operand read last is an element of an array
+    Space elementSpace = Space::None;  // of an array of the instruction whose index is a register
     uint32_t location = 0;
     uint32_t statementLine = 0;
   } here_;

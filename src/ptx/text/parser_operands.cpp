@@ -1,4 +1,5 @@
 // Operands of instructions: registers, constants, names, addresses, vectors.
+#include "ptx/text/op.h"
 #include "ptx/text/parser_impl.h"
 
 namespace vg::ptx {
@@ -30,6 +31,101 @@ bool splitNumber(std::string_view name, std::string_view& prefix, uint32_t& numb
 }
 
 }  // namespace
+
+// An index behind the name of an array.
+class ArrayElement {
+ public:
+  explicit ArrayElement(ParserImpl& p) : p_(p) {}
+  bool read(Operand& o);
+
+ private:
+  const Variable* variableOf(const Operand& o) const;
+  bool address(Operand& o, const Operand& index, uint64_t size);
+  void addInstruction(Op op, std::initializer_list<Type> types, std::initializer_list<Operand> operands,
+                      Mod mod = Mod::Count);
+
+  ParserImpl& p_;
+};
+
+// The variable that the operand names, and its element's size in bytes: 1 for what has no declaration here.
+const Variable* ArrayElement::variableOf(const Operand& o) const {
+  switch (o.symbolKind) {
+    case SymbolKind::ModuleVariable:
+      return &p_.module_.variables[o.symbol];
+    case SymbolKind::FunctionVariable:
+      return &p_.here_.function->variables[o.symbol];
+    case SymbolKind::Parameter:
+      return &p_.here_.function->parameters[o.symbol];
+    default:
+      return nullptr;
+  }
+}
+
+// a[3], a[%r1], a[%r1+3]: the index counts elements. With a register the operand becomes a register that instructions
+// in front of this one set to the address.
+bool ArrayElement::read(Operand& o) {
+  p_.in_.take('[');
+  const Variable* v = variableOf(o);
+  const uint64_t size = v ? uint64_t{bitsOf(v->type)} / 8 * v->vectorWidth : 1;
+  const char* why = nullptr;
+  int64_t index = 0;
+  Operand counted;
+  if (isNameStart(p_.in_.peek())) {
+    const std::string_view name = p_.in_.operandName();
+    if (name == "WARP_SZ")
+      index = 32;
+    else if (!p_.resolve(name, counted, false))
+      return false;
+    else if (counted.kind != Operand::Kind::Register)
+      return p_.error("an index is a register or a constant");
+    const char sign = p_.in_.peek();
+    int64_t more = 0;
+    if ((sign == '+' || sign == '-') && !parseInteger(p_.in_, more, &why)) return p_.error("%s", why);
+    index += more;
+  } else if (!parseInteger(p_.in_, index, &why)) {
+    return p_.error("%s", why);
+  }
+  o.offset = static_cast<int64_t>(static_cast<uint64_t>(index) * size);
+  p_.here_.isElement = true;
+  if (counted.kind == Operand::Kind::Register && !address(o, counted, size)) return false;
+  return p_.expect(']');
+}
+
+// mov base, a+offset; cvt index to 64 bits; mad address, index, size, base.
+bool ArrayElement::address(Operand& o, const Operand& index, uint64_t size) {
+  const Type type = p_.here_.function->registers[index.reg].type;
+  if (type == Type::Pred || isFloat(type) || bitsOf(type) > 64) return p_.error("an index is an integer");
+  const auto fresh = [&] { return registerOperand(p_.addRegister("%element", Type::B64)); };
+  const Operand base = fresh(), wide = fresh(), sum = fresh();
+  Operand scale;
+  scale.kind = Operand::Kind::Immediate;
+  scale.bits = size;
+  const bool isUnsigned = type == Type::U8 || type == Type::U16;
+  static constexpr Type kNarrow[2][3] = {{Type::S8, Type::S16, Type::S32}, {Type::U8, Type::U16, Type::U32}};
+  const uint32_t bits = bitsOf(type);
+  addInstruction(Op::Mov, {Type::B64}, {base, o});
+  if (bits < 64) addInstruction(Op::Cvt, {Type::S64, kNarrow[isUnsigned][bits / 16]}, {wide, index});
+  addInstruction(Op::Mad, {Type::S64}, {sum, bits < 64 ? wide : index, scale, base}, Mod::Lo);
+  const Variable* v = variableOf(o);
+  p_.here_.elementSpace = v ? v->space : Space::None;
+  o = sum;
+  return true;
+}
+
+void ArrayElement::addInstruction(Op op, std::initializer_list<Type> types, std::initializer_list<Operand> operands,
+                                  Mod mod) {
+  Instruction i;
+  i.op = op;
+  i.line = p_.here_.statementLine;
+  i.location = p_.here_.location;
+  for (const Type type : types) i.types[i.typeCount++] = type;
+  if (mod != Mod::Count) i.mods.set(static_cast<size_t>(mod));
+  std::vector<Operand>& all = p_.here_.function->operands;
+  i.first = static_cast<uint32_t>(all.size());
+  i.count = static_cast<uint32_t>(operands.size());
+  all.insert(all.end(), operands);
+  p_.here_.function->body.push_back(i);
+}
 
 bool ParserImpl::operand(Operand& o) {
   const char c = in_.peek();
@@ -89,21 +185,7 @@ bool ParserImpl::namedOperand(Operand& o) {
   if (o.kind != Operand::Kind::Symbol) return true;
   const char next = in_.peek();
   const char* why = nullptr;
-  if (next == '[') {  // element of an array
-    in_.take('[');
-    int64_t index = 0;
-    if (!parseInteger(in_, index, &why)) return error("%s", why);
-    uint64_t size = 1;
-    if (o.symbolKind == SymbolKind::ModuleVariable) {
-      const Variable& v = module_.variables[o.symbol];
-      size = uint64_t{bitsOf(v.type)} / 8 * v.vectorWidth;
-    } else if (o.symbolKind == SymbolKind::FunctionVariable) {
-      const Variable& v = here_.function->variables[o.symbol];
-      size = uint64_t{bitsOf(v.type)} / 8 * v.vectorWidth;
-    }
-    o.offset = static_cast<int64_t>(static_cast<uint64_t>(index) * size);
-    return expect(']');
-  }
+  if (next == '[') return ArrayElement(*this).read(o);
   if (next == '+' || next == '-') return parseInteger(in_, o.offset, &why) || error("%s", why);
   return true;
 }

@@ -186,6 +186,18 @@ TEST(Interpreter, LocalMemoryBelongsToTheLane) {
   for (uint32_t t = 0; t < 32; ++t) EXPECT_EQ(ran.out[t], 100 + t);
 }
 
+TEST(Interpreter, ArraysAreIndexedByRegisters) {
+  const Ran ran = run(".const .b16 odd[4] = {1, 3, 5, 7};\n" +
+                      kernel(".local .align 8 .b64 own[4]; .shared .b32 all[32]; and.b32 %r2, %r1, 3;\n"
+                             "mov.b64 %rd3, 40; st.local.b64 own[%r2], %rd3; mov.b32 %r3, -1;\n"
+                             "st.local.b64 [own[%r3+1]], %rd3; ld.local.b64 %rd4, own[%r2];\n"
+                             "st.shared.b32 all[%r1], %r1; ld.const.u16 %r4, odd[%r2];\n"
+                             "mov.b64 %rd5, all[%r1]; ld.shared.b32 %r5, [%rd5]; cvt.u32.u64 %r6, %rd4;\n"
+                             "add.u32 %r6, %r6, %r5; mad.lo.u32 %r6, %r4, 100, %r6; st.global.u32 [%rd1], %r6;"));
+  EXPECT_FALSE(ran.outcome.trapped);
+  for (uint32_t t = 0; t < 32; ++t) EXPECT_EQ(ran.out[t], 40 + t + 100 * (2 * (t % 4) + 1));
+}
+
 TEST(Interpreter, DynamicSharedMemoryFollowsTheStaticOne) {
   const std::string text =
       ".extern .shared .align 16 .b8 dynamic[];\n.shared .b32 own[3];\n" +

@@ -261,6 +261,32 @@ TEST(Parser, FlattensBracketsOfSeveralItems) {
   EXPECT_EQ(operandOf(f, 0, 2).count, 2u);
 }
 
+TEST(Parser, ElementsOfArraysAreAddressesWhateverTheirIndex) {
+  const Module m =
+      parsed(".global .b32 table[4];\n" +
+             kernel(".local .v2 .b32 pairs[4];\nld.global.b32 %r1, table[2];\nld.global.b32 %r1, [table[2]];\n"
+                    "mov.b64 %rd1, table[1];\nld.b32 %r1, table[%r2+3];\nst.local.b32 pairs[%rd2], %r1;\n"
+                    "mov.b64 %rd1, table[%rs1 - 1];"));
+  const Function& f = m.functions[0];
+  ASSERT_EQ(f.body.size(), 14u);
+  for (size_t k : {0, 1}) {
+    EXPECT_EQ(operandOf(f, k, 1).kind, Operand::Kind::Address);
+    EXPECT_EQ(operandOf(f, k, 1).symbolKind, SymbolKind::ModuleVariable);
+    EXPECT_EQ(operandOf(f, k, 1).offset, 8);
+  }
+  EXPECT_EQ(operandOf(f, 2, 1).kind, Operand::Kind::Symbol);
+  EXPECT_EQ(operandOf(f, 3, 1).offset, 12);  // mov base, table+12
+  EXPECT_EQ(f.body[4].types[1], Type::S32);  // cvt
+  EXPECT_EQ(operandOf(f, 5, 2).bits, 4u);    // mad: bytes of an element
+  EXPECT_TRUE(operandOf(f, 6, 1).isBaseRegister);
+  EXPECT_EQ(f.body[6].space, Space::Global);  // where the array is
+  EXPECT_EQ(operandOf(f, 8, 2).bits, 8u);     // no cvt of 64 bits
+  EXPECT_EQ(f.body[9].op, Op::St);
+  EXPECT_EQ(operandOf(f, 10, 1).offset, -4);
+  EXPECT_EQ(f.body[11].types[1], Type::S16);
+  EXPECT_EQ(operandOf(f, 13, 1).kind, Operand::Kind::Register);
+}
+
 TEST(Parser, CopiesAliases) {
   const Module m = parsed(".weak .func f();\n.visible .func g() { ret; }\n.alias f, g;\n");
   const Function* f = m.findFunction("f");
@@ -358,6 +384,14 @@ TEST(Parser, RefusesWhatIsNotPtx) {
   std::string log;
   EXPECT_FALSE(parse(".version 9.0\n.target sm_130\n", &log, {121}).ok());
   EXPECT_NE(log.find("above the device's sm_121"), std::string::npos);
+}
+
+TEST(Parser, AnIndexIsNoElement) {
+  const std::string table = std::string(kTop) + ".global .b32 table[4];\n";
+  std::string deep;
+  for (int i = 0; i < 100000; ++i) deep += "table[";
+  for (const std::string& index : {std::string("table[%r1]"), std::string("table"), deep + "%r1"})
+    problem(table + kernel("ld.global.b32 %r1, table[" + index + "];"));
 }
 
 TEST(Parser, BoundsRecursion) {
