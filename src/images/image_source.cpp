@@ -185,7 +185,7 @@ std::optional<Entry> Selector::bestNative(const std::vector<Entry>& entries) {
 }
 
 std::optional<Selected> Selector::standIn(std::string_view native) {
-  const StandIns* const all = options_.native ? nullptr : standIns();
+  StandIns* const all = options_.native ? nullptr : standIns();
   std::optional<StandIn> found = all ? all->find(kernelsOfNative(native), options_.capability) : std::nullopt;
   if (!found) return std::nullopt;
   note("%s stands in for native code", found->path.c_str());

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <cstdlib>
 #include <filesystem>
+#include <unordered_set>
 
 #include "base/log.h"
 #include "base/settings.h"
@@ -23,13 +24,11 @@ bool isFile(const fs::directory_entry& entry) {
 }
 
 // In an order that does not depend on the file system.
-std::vector<std::string> ptxFiles(const std::string& folder) {
+std::vector<std::string> ptxFiles(const std::string& folder, std::error_code& error) {
   std::vector<std::string> paths;
-  std::error_code error;
   for (fs::recursive_directory_iterator at(folder, fs::directory_options::skip_permission_denied, error), end;
        !error && at != end; at.increment(error))
     if (at->path().extension() == ".ptx" && isFile(*at)) paths.push_back(at->path().string());
-  if (error) VG_LOG(Warn, "VERDIGRIS_IMAGES: %s cannot be read: %s", folder.c_str(), error.message().c_str());
   std::sort(paths.begin(), paths.end());
   return paths;
 }
@@ -72,9 +71,44 @@ std::vector<std::string> kernelsOfNative(std::string_view code) {
   return names;
 }
 
-StandIns::StandIns(const std::string& folder) {
-  for (const std::string& path : ptxFiles(folder)) add(path);
-  VG_LOG(Info, "VERDIGRIS_IMAGES: %zu files of %s define %zu kernels", files_.size(), folder.c_str(), byKernel_.size());
+StandIns::StandIns(const std::string& folder) : folder_(folder) {
+  const MutexLock lock(mutex_);
+  addNewFiles();
+  if (error_) VG_LOG(Warn, "VERDIGRIS_IMAGES: %s cannot be read: %s", folder_.c_str(), error_.message().c_str());
+}
+
+// A file that is being written is read again when it has grown: its version was asked for before it was read.
+bool StandIns::addNewFiles() {
+  const size_t before = files_.size();
+  for (const std::string& path : ptxFiles(folder_, error_)) {
+    std::error_code timeError, sizeError;
+    const Version version{fs::last_write_time(path, timeError), fs::file_size(path, sizeError)};
+    const auto seen = seen_.find(path);
+    if (timeError || sizeError || (seen != seen_.end() && seen->second == version)) continue;
+    if (seen != seen_.end()) forget(path);
+    add(path);
+    seen_.insert_or_assign(path, version);
+  }
+  if (files_.size() == before && before) return false;
+  VG_LOG(Info, "VERDIGRIS_IMAGES: %zu files of %s define %zu kernels", count(), folder_.c_str(), byKernel_.size());
+  return files_.size() != before;
+}
+
+size_t StandIns::files() {
+  const MutexLock lock(mutex_);
+  return count();
+}
+
+size_t StandIns::count() const {
+  return static_cast<size_t>(std::ranges::count_if(files_, [](const File& file) { return !file.path.empty(); }));
+}
+
+void StandIns::forget(const std::string& path) {
+  for (size_t i = 0; i < files_.size(); ++i) {
+    if (files_[i].path != path) continue;
+    files_[i].path.clear();
+    for (auto& [name, files] : byKernel_) std::erase(files, i);
+  }
 }
 
 void StandIns::add(const std::string& path) {
@@ -96,7 +130,14 @@ bool StandIns::better(size_t one, size_t than, const std::unordered_map<size_t, 
   return files_[one].target != files_[than].target ? files_[one].target > files_[than].target : one < than;
 }
 
-std::optional<StandIn> StandIns::find(const std::vector<std::string>& kernels, uint32_t capability) const {
+std::optional<StandIn> StandIns::find(const std::vector<std::string>& kernels, uint32_t capability) {
+  const MutexLock lock(mutex_);
+  std::optional<StandIn> found = findKnown(kernels, capability);
+  if ((!found || !found->missing.empty()) && addNewFiles()) found = findKnown(kernels, capability);
+  return found;
+}
+
+std::optional<StandIn> StandIns::findKnown(const std::vector<std::string>& kernels, uint32_t capability) const {
   std::unordered_map<size_t, size_t> counts;  // file -> how many of the kernels it has
   for (const std::string& kernel : kernels)
     if (const auto found = byKernel_.find(kernel); found != byKernel_.end())
@@ -112,16 +153,15 @@ std::optional<StandIn> StandIns::find(const std::vector<std::string>& kernels, u
     return std::nullopt;
   }
   StandIn result{files_[chosen].path, std::move(text).value(), files_[chosen].target, {}};
+  const std::vector<std::string_view> names = kernelsOf(result.text);  // it may have been written again
+  const std::unordered_set<std::string_view> defined(names.begin(), names.end());
   for (const std::string& kernel : kernels) {
-    const auto found = byKernel_.find(kernel);
-    if (found == byKernel_.end() ||
-        std::find(found->second.begin(), found->second.end(), chosen) == found->second.end())
-      result.missing.push_back(kernel);
+    if (!defined.contains(kernel)) result.missing.push_back(kernel);
   }
   return result;
 }
 
-const StandIns* standIns() {
+StandIns* standIns() {
   if (settings().images.empty()) return nullptr;
   return &undyingFrom<StandIns>([] { return StandIns(settings().images); });
 }

@@ -3,11 +3,15 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <unordered_map>
 #include <vector>
+
+#include "base/sync/mutex.h"
 
 namespace vg::images {
 
@@ -18,16 +22,18 @@ struct StandIn {
   std::vector<std::string> missing;  // kernels that it lacks
 };
 
+// Thread-safe.
 class StandIns {
  public:
   // Reads all files of the folder and of those in it. What cannot be read is named in the log and left out.
   explicit StandIns(const std::string& folder);
 
   // The file that runs on `capability` (121 for 12.1) and has most of these kernels, then the highest target; nothing
-  // when none has any. It is read again: an error is a line in the log and nothing.
-  std::optional<StandIn> find(const std::vector<std::string>& kernels, uint32_t capability) const;
+  // when none has any. It is read again: an error is a line in the log and nothing. Where kernels are missing it looks
+  // for files that are new or were written since: compilers that keep their PTX do so while the program runs.
+  std::optional<StandIn> find(const std::vector<std::string>& kernels, uint32_t capability);
 
-  size_t files() const { return files_.size(); }
+  size_t files();
 
  private:
   struct File {
@@ -35,15 +41,30 @@ class StandIns {
     uint32_t target;
     char suffix;
   };
-  void add(const std::string& path);
-  bool better(size_t one, size_t than, const std::unordered_map<size_t, size_t>& counts) const;
+  // Of a file when it was read: another one has other contents.
+  struct Version {
+    std::filesystem::file_time_type time;
+    uintmax_t bytes = 0;
+    bool operator==(const Version&) const = default;
+  };
+  bool addNewFiles() VG_REQUIRES(mutex_);  // whether there are any
+  void add(const std::string& path) VG_REQUIRES(mutex_);
+  void forget(const std::string& path) VG_REQUIRES(mutex_);
+  size_t count() const VG_REQUIRES(mutex_);  // of the files that are known
+  std::optional<StandIn> findKnown(const std::vector<std::string>& kernels, uint32_t capability) const
+      VG_REQUIRES(mutex_);
+  bool better(size_t one, size_t than, const std::unordered_map<size_t, size_t>& counts) const VG_REQUIRES(mutex_);
 
-  std::vector<File> files_;  // by path
-  std::unordered_map<std::string, std::vector<size_t>> byKernel_;
+  const std::string folder_;
+  Mutex mutex_;
+  std::error_code error_ VG_GUARDED_BY(mutex_);                          // of the last look into the folder
+  std::unordered_map<std::string, Version> seen_ VG_GUARDED_BY(mutex_);  // by path; those that are no PTX, too
+  std::vector<File> files_ VG_GUARDED_BY(mutex_);                        // without a path: forgotten
+  std::unordered_map<std::string, std::vector<size_t>> byKernel_ VG_GUARDED_BY(mutex_);
 };
 
 // Those that the setting names, read when they are first asked for; null when it names none. Thread-safe.
-const StandIns* standIns();
+StandIns* standIns();
 
 // The kernels that a PTX text defines.
 std::vector<std::string_view> kernelsOf(std::string_view text);

@@ -90,9 +90,37 @@ TEST_F(StandInsTest, AFolderThatIsNotThereHasNone) {
   EXPECT_FALSE(StandIns("/no/such/folder").find({"one"}, 121));
 }
 
+TEST_F(StandInsTest, FilesThatAreWrittenLaterAreFound) {
+  write("first.ptx", ptx("sm_75", {"one"}));
+  StandIns all = read();
+  EXPECT_FALSE(all.find({"two"}, 121));
+  write("deeper/second.ptx", ptx("sm_75", {"two"}));
+  ASSERT_TRUE(all.find({"two"}, 121));
+  write("both.ptx", ptx("sm_75", {"one", "three"}));
+  EXPECT_TRUE(all.find({"one", "three"}, 121)->missing.empty());
+  write("first.ptx", ptx("sm_75", {"one"}) + "// again");
+  EXPECT_TRUE(all.find({"one"}, 121)->text.ends_with("again"));
+  EXPECT_EQ(all.files(), 3u);
+}
+
+// A compiler may be writing a file while it is looked at, and write it again.
+TEST_F(StandInsTest, FilesThatGrowOrChangeAreReadAgain) {
+  StandIns all = read();
+  write("late.ptx", "");
+  EXPECT_FALSE(all.find({"one"}, 121)) << "it is empty";
+  write("late.ptx", ptx("sm_75", {"one"}));
+  ASSERT_TRUE(all.find({"one"}, 121));
+  write("late.ptx", ptx("sm_75", {"one", "two"}));
+  EXPECT_TRUE(all.find({"one", "two"}, 121)->missing.empty());
+  write("late.ptx", ptx("sm_75", {"another"}));
+  EXPECT_FALSE(all.find({"two"}, 121)) << "it is not there any more";
+  EXPECT_TRUE(all.find({"another"}, 121));
+  EXPECT_EQ(all.files(), 1u);
+}
+
 TEST_F(StandInsTest, AFileThatHasGoneIsNothing) {
   write("one.ptx", ptx("sm_75", {"one"}));
-  const StandIns all = read();
+  StandIns all = read();
   fs::remove(folder_ / "one.ptx");
   EXPECT_FALSE(all.find({"one"}, 121));
 }
