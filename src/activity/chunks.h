@@ -55,7 +55,8 @@ class Chunks {
   // So much that whoever reads should: soon enough that what was told is still in the processor's caches.
   bool manyWait() const { return waiting_.load(std::memory_order_relaxed) >= 8; }
 
-  // The reader. Calls take(head) for all packets that are there; what it throws goes through, and the packet is gone.
+  // The reader. Calls take(head, chunk's bytes) for all packets that are there; what it throws goes through, and the
+  // packet is gone. What was taken stays in the chunk until all of it is.
   // Whether there was any. Goes no further than the chunk that is the last one now: those before it of the same thread
   // are closed, so that all of them comes before what is in it.
   template <class Take>
@@ -72,7 +73,7 @@ class Chunks {
         const auto* const head = reinterpret_cast<const PacketHead*>(chunk->bytes + chunk->taken);
         chunk->taken += head->size;
         any = true;
-        take(*head);
+        take(*head, chunk->bytes);
       }
       if (closed) {
         chunk = retire(before, chunk);

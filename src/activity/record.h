@@ -75,9 +75,9 @@ struct Call {
 // Where a piece of work came from and where it runs.
 struct Origin {
   uint64_t correlation;  // of the call that submitted it; 0: no call did
+  uint64_t outer;        // of the call of the runtime API around that; 0: none, or nobody follows those
   uint64_t submitted;    // when
   uint64_t stream;       // its number in the process
-  uint64_t outer;        // of the call of the runtime API around that; 0: none, or nobody follows those
   uint64_t context;      // its number in the process
   uint32_t thread;       // that submitted it
   uint32_t graph;        // the executable graph that it belongs to; 0: none
@@ -120,7 +120,8 @@ struct Work {
   const KernelFacts* kernel;  // of a launch
 };
 
-// A launch by itself, from when it is submitted until it is told of: by far the most frequent work.
+// A launch by itself, from when it is submitted until it is told of: by far the most frequent work. From origin.stream
+// on, launches of one kernel with one shape by one thread are the same.
 struct alignas(64) Launch {
   union {
     struct {
@@ -130,9 +131,9 @@ struct alignas(64) Launch {
       Launch *next, *nextBatch;  // while nobody uses it
     };
   };
-  const KernelFacts* kernel;
   uint64_t id;
   Origin origin;
+  const KernelFacts* kernel;
   uint32_t grid[3], block[3], dynamicShared;
   uint8_t cluster[3];  // a cluster has 16 blocks at most
   bool cooperative;

@@ -44,10 +44,20 @@ constexpr uint64_t kPause = 5'000'000;       // ns between looks at what was tol
 constexpr uint64_t kPatience = 500'000'000;  // ns that who has a record waits for room
 constexpr uint64_t kNumbersAtOnce = 64;
 
-// Packets beside those of a RecordKind.
-constexpr uint32_t kLaunchPacket = 100;
+// Packets beside those of a RecordKind: a launch, and calls and launches that say what one before them in the chunk
+// said, but for numbers and times. That is most of them, and what another processor has to fetch is short so.
+constexpr uint32_t kLaunchPacket = 100, kCallAgain = 101, kLaunchAgain = 102;
+struct CallAgain {
+  uint64_t correlation, begin;
+  uint32_t lasted;  // ns
+  uint32_t at;      // of the whole one's packet in the chunk
+};
+struct LaunchAgain {
+  uint64_t correlation, outer, submitted, id, begin;
+  uint32_t lasted, at;  // as above
+};
 
-// Launches that nobody uses: who launches takes them, and the recorder's thread gives them back, which is what memory
+// Launches that nobody uses: who launches takes them, and who tells of them gives them back, which is what memory
 // allocators are slow at. Both look at the list once in a batch. They are kept.
 class SpareLaunches {
  public:
@@ -88,9 +98,7 @@ struct Recorder {
   Mutex consuming;  // one thread at a time
   std::vector<std::unique_ptr<Consumer>> consumers VG_GUARDED_BY(consuming);
   Chunks chunks;
-  bool taking VG_GUARDED_BY(consuming) = false;     // a packet is being consumed
-  Launch* told VG_GUARDED_BY(consuming) = nullptr;  // launches that were, fewer than a batch
-  unsigned toldCount VG_GUARDED_BY(consuming) = 0;
+  bool taking VG_GUARDED_BY(consuming) = false;  // a packet is being consumed
   bool finished VG_GUARDED_BY(consuming) = false;
   std::atomic<bool> ending{false};
   std::atomic<uint32_t> signal{0};  // futex word of the thread
@@ -102,13 +110,6 @@ constinit std::atomic<uint64_t> lastNumber{0};
 constinit Recorder* parentsRecorder = nullptr;
 constinit Mutex starting;
 constinit std::atomic<bool> tried{false};  // set under `starting`
-
-void giveBack(Recorder& r, Launch* launch) VG_REQUIRES(r.consuming) {
-  launch->next = std::exchange(r.told, launch);
-  if (++r.toldCount < SpareLaunches::kBatch) return;
-  spareLaunches.give(std::exchange(r.told, nullptr));
-  r.toldCount = 0;
-}
 
 // Of work that is a launch, all that consumers may look at.
 void fill(Work& work, const Launch& launch) {
@@ -149,23 +150,53 @@ constexpr size_t partSize(RecordKind kind) {
   return 0;
 }
 
-void readPacket(Recorder& r, const PacketHead& head, Record& record) VG_REQUIRES(r.consuming) {
-  const void* const body = &head + 1;
-  if (head.kind != kLaunchPacket) {
-    record.kind = static_cast<RecordKind>(head.kind);
-    std::memcpy(partOf(record), body, head.size - sizeof head);
-    return;
-  }
-  Launch* launch;
-  std::memcpy(&launch, body, sizeof launch);
-  record.kind = RecordKind::Work;
-  fill(record.work, *launch);
-  giveBack(r, launch);
+template <class Body>
+Body bodyOf(const PacketHead& head) {
+  Body body;
+  std::memcpy(&body, &head + 1, sizeof body);
+  return body;
 }
 
-void takePacket(Recorder& r, const PacketHead& head) VG_REQUIRES(r.consuming) {
+void readWhole(const PacketHead& head, Record& record) {
+  if (head.kind == kLaunchPacket) {
+    record.kind = RecordKind::Work;
+    fill(record.work, bodyOf<Launch>(head));
+  } else {
+    record.kind = static_cast<RecordKind>(head.kind);
+    std::memcpy(partOf(record), &head + 1, head.size - sizeof head);
+  }
+}
+
+// `chunk`: what the packet lies in.
+void readPacket(const PacketHead& head, const std::byte* chunk, Record& record) {
+  const auto wholeAt = [chunk](uint32_t at) -> const PacketHead& {
+    return *reinterpret_cast<const PacketHead*>(chunk + at);
+  };
+  if (head.kind == kCallAgain) {
+    const auto again = bodyOf<CallAgain>(head);
+    readWhole(wholeAt(again.at), record);
+    record.call.correlation = again.correlation;
+    record.call.begin = again.begin;
+    record.call.end = again.begin + again.lasted;
+  } else if (head.kind == kLaunchAgain) {
+    const auto again = bodyOf<LaunchAgain>(head);
+    auto launch = bodyOf<Launch>(wholeAt(again.at));
+    launch.origin.correlation = again.correlation;
+    launch.origin.outer = again.outer;
+    launch.origin.submitted = again.submitted;
+    launch.id = again.id;
+    launch.begin = again.begin;
+    launch.end = again.begin + again.lasted;
+    record.kind = RecordKind::Work;
+    fill(record.work, launch);
+  } else {
+    readWhole(head, record);
+  }
+}
+
+void takePacket(Recorder& r, const PacketHead& head, const std::byte* chunk) VG_REQUIRES(r.consuming) {
   Record record;
-  readPacket(r, head, record);
+  readPacket(head, chunk, record);
   struct Freed {
     Record& record;
     ~Freed() { record.free(); }
@@ -179,7 +210,8 @@ bool consumeLocked(Recorder& r) VG_REQUIRES(r.consuming) {
   if (const uint64_t lost = r.lost.exchange(0, std::memory_order_relaxed))
     for (const auto& consumer : r.consumers) consumer->lost(lost);
   // The lock is held: that is not seen through read().
-  return r.chunks.read([&r](const PacketHead& head) VG_UNCHECKED_LOCKS { takePacket(r, head); });
+  return r.chunks.read([&r](const PacketHead& head, const std::byte* chunk)
+                           VG_UNCHECKED_LOCKS { takePacket(r, head, chunk); });
 }
 
 // A consumer that lacks memory has lost the record that it was given; the next one may fare better. False where it was
@@ -240,15 +272,25 @@ std::byte* claimPatiently(Recorder& r, uint32_t bytes) {
   }
 }
 
+// What the thread's chunk held is in another one now.
+void forgetWholes() {
+  for (ThreadPart::Whole& call : threadPart.calls) call.of = nullptr;
+  for (ThreadPart::Whole& kernel : threadPart.kernels) kernel.of = nullptr;
+}
+
 // Ends what the calling thread has for telling.
 void leaveThread(void*) {
   Recorder* const r = recorder.load(std::memory_order_acquire);
+  forgetWholes();
   if (Chunk* const chunk = std::exchange(threadPart.chunk, nullptr); chunk && r) r->chunks.close(chunk);
   spareLaunches.give(std::exchange(threadPart.launches, nullptr));
+  spareLaunches.give(std::exchange(threadPart.told, nullptr));
+  threadPart.toldCount = 0;
 }
 constinit pthread_key_t threadEnds = 0;  // made by registerHandlers()
 
 [[gnu::cold, gnu::noinline]] std::byte* claimSlowly(Recorder& r, uint32_t bytes) {
+  forgetWholes();
   std::byte* place = r.chunks.claim(threadPart.chunk, bytes);
   if (!place) place = claimPatiently(r, bytes);
   if (place) pthread_setspecific(threadEnds, place);  // any value but null
@@ -263,30 +305,99 @@ constinit pthread_key_t threadEnds = 0;  // made by registerHandlers()
   return batch;
 }
 
-// What the thread tells, of a head and these bytes. False: it is lost.
-inline bool put(uint32_t kind, const void* body, size_t size) noexcept {
+constexpr uint32_t packetOf(size_t size) { return static_cast<uint32_t>((sizeof(PacketHead) + size + 7) / 8 * 8); }
+
+inline bool hasRoom(const Chunk* chunk, uint32_t bytes) {
+  return chunk && chunk->filled.load(std::memory_order_relaxed) + bytes <= Chunk::kBytes;
+}
+
+// Runs `put(recorder)` where the calling thread may tell something; the answer is false, as is put()'s, if that is
+// lost.
+template <class Put>
+inline bool telling(Put put) noexcept {
   Recorder* const r = recorder.load(std::memory_order_acquire);
   if (!r) return false;
-  if (threadPart.telling) [[unlikely]] {
-    r->lost.fetch_add(1, std::memory_order_relaxed);
-    return false;
+  const bool free = !threadPart.telling;
+  bool told = false;
+  if (free) [[likely]] {
+    threadPart.telling = true;
+    told = put(*r);
+    threadPart.telling = false;
   }
-  threadPart.telling = true;
-  const auto bytes = static_cast<uint32_t>((sizeof(PacketHead) + size + 7) / 8 * 8);
-  Chunk* const mine = threadPart.chunk;
-  std::byte* place = mine && mine->filled.load(std::memory_order_relaxed) + bytes <= Chunk::kBytes
-                         ? r->chunks.claim(threadPart.chunk, bytes)
-                         : claimSlowly(*r, bytes);
-  if (place) [[likely]] {
-    const PacketHead head{kind, bytes};
-    std::memcpy(place, &head, sizeof head);
-    std::memcpy(place + sizeof head, body, size);
-    Chunks::publish(threadPart.chunk, bytes);
-  } else {
+  if (!told) [[unlikely]]
     r->lost.fetch_add(1, std::memory_order_relaxed);
-  }
-  threadPart.telling = false;
+  return told;
+}
+
+// What the thread tells, of a head and these bytes. Null: it is lost. Else where it stands in the thread's chunk.
+inline std::byte* put(Recorder& r, uint32_t kind, const void* body, size_t size) noexcept {
+  const uint32_t bytes = packetOf(size);
+  std::byte* const place = hasRoom(threadPart.chunk, bytes) ? r.chunks.claim(threadPart.chunk, bytes)  //
+                                                            : claimSlowly(r, bytes);
+  if (!place) return nullptr;
+  const PacketHead head{kind, bytes};
+  std::memcpy(place, &head, sizeof head);
+  std::memcpy(place + sizeof head, body, size);
+  Chunks::publish(threadPart.chunk, bytes);
   return place;
+}
+
+// The same of what later packets may refer to, as long as the chunk has room.
+inline bool putWhole(Recorder& r, ThreadPart::Whole& whole, const void* of, uint32_t kind, const void* body,
+                     size_t size) noexcept {
+  whole.of = nullptr;
+  const std::byte* const place = put(r, kind, body, size);
+  if (!place) return false;
+  whole = {of, static_cast<uint32_t>(place - threadPart.chunk->bytes)};
+  return true;
+}
+
+// What the whole one says behind its head; null where there is none of that, or no room for a packet that refers to it.
+template <class Again>
+inline const std::byte* saidBy(const ThreadPart::Whole& whole, const void* of) {
+  const Chunk* const chunk = threadPart.chunk;
+  if (whole.of != of || !hasRoom(chunk, packetOf(sizeof(Again)))) return nullptr;
+  return chunk->bytes + whole.at + sizeof(PacketHead);
+}
+
+constexpr size_t sizeOf(const Call& call) { return offsetof(Call, arguments) + call.count * sizeof *call.arguments; }
+
+bool isAgain(const std::byte* said, const Call& call) {
+  const auto& whole = *reinterpret_cast<const Call*>(said);
+  return call.end - call.begin <= UINT32_MAX && whole.result == call.result && whole.thread == call.thread &&
+         whole.count == call.count && whole.submitted == call.submitted &&
+         !std::memcmp(whole.arguments, call.arguments, call.count * sizeof *call.arguments);
+}
+
+bool isAgain(const std::byte* said, const Launch& launch) {
+  constexpr size_t from = offsetof(Launch, origin) + offsetof(Origin, stream);
+  constexpr size_t to = offsetof(Launch, cooperative) + sizeof launch.cooperative;
+  return launch.end >= launch.begin && launch.end - launch.begin <= UINT32_MAX &&
+         !std::memcmp(said + from, reinterpret_cast<const std::byte*>(&launch) + from, to - from);
+}
+
+bool putLaunch(Recorder& r, const Launch& launch) noexcept {
+  ThreadPart::Whole& whole = threadPart.kernels[reinterpret_cast<uintptr_t>(launch.kernel) / 64 % 2];
+  const std::byte* const said = saidBy<LaunchAgain>(whole, launch.kernel);
+  if (!said || !isAgain(said, launch)) return putWhole(r, whole, launch.kernel, kLaunchPacket, &launch, sizeof launch);
+  const LaunchAgain again{launch.origin.correlation,
+                          launch.origin.outer,
+                          launch.origin.submitted,
+                          launch.id,
+                          launch.begin,
+                          static_cast<uint32_t>(launch.end - launch.begin),
+                          whole.at};
+  return put(r, kLaunchAgain, &again, sizeof again);
+}
+
+bool putCall(Recorder& r, const Call& call) noexcept {
+  const auto of = reinterpret_cast<const void*>(call.describe);
+  ThreadPart::Whole& whole = threadPart.calls[reinterpret_cast<uintptr_t>(of) / 64 % std::size(threadPart.calls)];
+  const std::byte* const said = saidBy<CallAgain>(whole, of);
+  if (!said || !isAgain(said, call))
+    return putWhole(r, whole, of, static_cast<uint32_t>(RecordKind::Call), &call, sizeOf(call));
+  const CallAgain again{call.correlation, call.begin, static_cast<uint32_t>(call.end - call.begin), whole.at};
+  return put(r, kCallAgain, &again, sizeof again);
 }
 
 // The thread is not there, and the file is its parent's.
@@ -401,27 +512,40 @@ void passOn() noexcept {
 }
 
 void tell(const Record& record) noexcept {
-  if (put(static_cast<uint32_t>(record.kind), partOf(record), partSize(record.kind))) return;
+  const auto kind = static_cast<uint32_t>(record.kind);
+  if (telling([&](Recorder& r) { return put(r, kind, partOf(record), partSize(record.kind)) != nullptr; })) return;
   Record lost = record;
   lost.free();
 }
 
 void tell(const Call& call) noexcept {
-  put(static_cast<uint32_t>(RecordKind::Call), &call, offsetof(Call, arguments) + call.count * sizeof *call.arguments);
+  telling([&call](Recorder& r) { return putCall(r, call); });
 }
 
 Launch* takeLaunch() noexcept {
   Launch* launch = threadPart.launches;
+  if (!launch && (launch = std::exchange(threadPart.told, nullptr))) threadPart.toldCount = 0;
   if (!launch && !(launch = takeBatch())) return nullptr;
   threadPart.launches = launch->next;
   return launch;
 }
 
 void tell(Launch* launch) noexcept {
-  if (!put(kLaunchPacket, &launch, sizeof launch)) drop(launch);
+  telling([launch](Recorder& r) { return putLaunch(r, *launch); });
+  drop(launch);
 }
 
-void drop(Launch* launch) noexcept { launch->next = std::exchange(threadPart.launches, launch); }
+// Who runs what others launch gives whole batches back to them.
+void drop(Launch* launch) noexcept {
+  launch->next = std::exchange(threadPart.told, launch);
+  if (++threadPart.toldCount < SpareLaunches::kBatch) return;
+  threadPart.toldCount = 0;
+  Launch* const batch = std::exchange(threadPart.told, nullptr);
+  if (threadPart.launches)
+    spareLaunches.give(batch);
+  else
+    threadPart.launches = batch;
+}
 
 const KernelFacts* kernelFacts(std::string_view name, uint32_t registers, uint32_t local,
                                uint32_t staticShared) noexcept try {

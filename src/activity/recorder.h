@@ -73,6 +73,14 @@ struct ThreadPart {
   bool telling = false;             // interrupted by itself: a handler of a signal tells nothing then
   Chunk* chunk = nullptr;           // what it tells goes there
   Launch* launches = nullptr;       // for use
+  Launch* told = nullptr;           // launches that were, fewer than a batch
+  uint32_t toldCount = 0;
+  // What its chunk holds whole: later packets that say the same name the place.
+  struct Whole {
+    const void* of = nullptr;  // null: nothing
+    uint32_t at = 0;
+  };
+  Whole calls[4], kernels[2];               // by a hash
   uint64_t nextNumber = 0, lastNumber = 0;  // for use
 };
 extern constinit thread_local ThreadPart threadPart [[gnu::tls_model("initial-exec")]];

@@ -41,9 +41,10 @@ TEST(Chunks, HaveRoomUntilTooMuchWaitsAndAgainOnceThatIsRead) {
   EXPECT_GE(count * sizeof(Packet), (Chunks::kMost - 1) * Chunk::kBytes);
   EXPECT_TRUE(chunks->manyWait());
   uint64_t read = 0;
-  EXPECT_TRUE(chunks->read([&](const PacketHead& head) { EXPECT_EQ(packetAt(head).number, read++); }));
+  EXPECT_TRUE(
+      chunks->read([&](const PacketHead& head, const std::byte*) { EXPECT_EQ(packetAt(head).number, read++); }));
   EXPECT_EQ(read, count);
-  EXPECT_FALSE(chunks->read([](const PacketHead&) {}));
+  EXPECT_FALSE(chunks->read([](const PacketHead&, const std::byte*) {}));
   EXPECT_TRUE(put(*chunks, mine, 0, 0));
 }
 
@@ -51,7 +52,7 @@ TEST(Chunks, WhatIsNotPublishedIsNotThere) {
   const auto chunks = std::make_unique<Chunks>();
   Chunk* mine = nullptr;
   ASSERT_TRUE(chunks->claim(mine, sizeof(Packet)));
-  EXPECT_FALSE(chunks->read([](const PacketHead&) {}));
+  EXPECT_FALSE(chunks->read([](const PacketHead&, const std::byte*) {}));
 }
 
 TEST(Chunks, OfThreadsThatEndAreUsedAgain) {
@@ -63,7 +64,7 @@ TEST(Chunks, OfThreadsThatEndAreUsedAgain) {
     met.push_back(mine);
     chunks->close(mine);
     uint64_t read = 0;
-    chunks->read([&](const PacketHead&) { ++read; });
+    chunks->read([&](const PacketHead&, const std::byte*) { ++read; });
     ASSERT_EQ(read, 1u);
   }
   std::sort(met.begin(), met.end());
@@ -74,9 +75,9 @@ TEST(Chunks, APacketThatItsReaderGivesUpIsGoneAndTheOthersCome) {
   const auto chunks = std::make_unique<Chunks>();
   Chunk* mine = nullptr;
   for (uint64_t i = 0; i < 3; ++i) ASSERT_TRUE(put(*chunks, mine, 0, i));
-  EXPECT_THROW(chunks->read([](const PacketHead&) { throw std::bad_alloc(); }), std::bad_alloc);
+  EXPECT_THROW(chunks->read([](const PacketHead&, const std::byte*) { throw std::bad_alloc(); }), std::bad_alloc);
   std::vector<uint64_t> read;
-  chunks->read([&](const PacketHead& head) { read.push_back(packetAt(head).number); });
+  chunks->read([&](const PacketHead& head, const std::byte*) { read.push_back(packetAt(head).number); });
   EXPECT_EQ(read, (std::vector<uint64_t>{1, 2}));
 }
 
@@ -93,14 +94,14 @@ TEST(Chunks, LoseNothingOfManyThreadsAndKeepTheOrderOfEach) {
     });
   uint64_t next[kThreads] = {}, taken = 0;
   while (taken < kThreads * kEach)
-    if (!chunks->read([&](const PacketHead& head) {
+    if (!chunks->read([&](const PacketHead& head, const std::byte*) {
           const Packet packet = packetAt(head);
           EXPECT_EQ(packet.number, next[packet.thread]++);
           ++taken;
         }))
       std::this_thread::yield();
   for (std::thread& thread : threads) thread.join();
-  EXPECT_FALSE(chunks->read([](const PacketHead&) {}));
+  EXPECT_FALSE(chunks->read([](const PacketHead&, const std::byte*) {}));
 }
 
 }  // namespace

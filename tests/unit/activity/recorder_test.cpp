@@ -7,11 +7,14 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <new>
+#include <random>
 #include <set>
 #include <string>
 #include <thread>
@@ -180,6 +183,100 @@ TEST(Recorder, AnEndThatComesBeforeItsStartHasItsName) {
   EXPECT_LT(text.find("\"ph\":\"b\""), text.find("\"ph\":\"e\""));
   EXPECT_TRUE(text.ends_with("}\n]\n"));
   std::remove(path.c_str());
+}
+
+// Keeps what comes of one thread each.
+class Keeper final : public Consumer {
+ public:
+  void take(const Record& record) override {
+    if (record.kind == RecordKind::Call) calls[record.call.thread].push_back(record.call);
+    if (record.kind == RecordKind::Work) launches[record.work.origin.thread].push_back(record.work);
+  }
+  std::map<uint32_t, std::vector<Call>> calls;
+  std::map<uint32_t, std::vector<Work>> launches;
+};
+
+CallDescription oneCall() { return {"one", "(a, b)", nullptr, nullptr, 2, false}; }
+CallDescription otherCall() { return {"other", "(a)", nullptr, nullptr, 1, false}; }
+
+Call someCall(uint32_t thread, std::minstd_rand& random) {
+  Call call;
+  std::memset(&call, static_cast<int>(random()), sizeof call);  // as on a stack
+  call.describe = random() % 2 ? oneCall : otherCall;
+  call.count = call.describe == oneCall ? 2 : 1;
+  for (unsigned i = 0; i < call.count; ++i) call.arguments[i] = random() % 2;
+  call.correlation = random();
+  call.begin = random();
+  call.end = call.begin + (random() % 50 ? random() % 1000 : uint64_t{1} << 33);
+  call.result = random() % 20 == 0;
+  call.thread = thread;
+  call.submitted = random() % 10 != 0;
+  return call;
+}
+
+Launch someLaunch(uint32_t thread, std::minstd_rand& random) {
+  static const KernelFacts kKernels[3] = {{"a", 1, 0, 0}, {"b", 1, 0, 0}, {"c", 1, 0, 0}};
+  Launch launch{};
+  launch.begin = random();
+  launch.end = launch.begin + (random() % 50 ? random() % 1000 : uint64_t{1} << 33);
+  launch.id = random();
+  launch.origin.correlation = random();
+  launch.origin.outer = random() % 2;
+  launch.origin.submitted = launch.begin - random() % 100;
+  launch.origin.stream = random() % 2;
+  launch.origin.thread = thread;
+  launch.kernel = &kKernels[random() % 3];
+  launch.grid[0] = random() % 2;
+  launch.dynamicShared = random() % 10 == 0;
+  launch.cooperative = random() % 10 == 0;
+  return launch;
+}
+
+bool same(const Call& a, const Call& b) {
+  return a.describe == b.describe && a.correlation == b.correlation && a.begin == b.begin && a.end == b.end &&
+         a.result == b.result && a.count == b.count && a.submitted == b.submitted &&
+         std::equal(a.arguments, a.arguments + a.count, b.arguments);
+}
+bool same(const Launch& a, const Work& b) {
+  return a.begin == b.begin && a.end == b.end && a.id == b.id && a.origin.correlation == b.origin.correlation &&
+         a.origin.outer == b.origin.outer && a.origin.submitted == b.origin.submitted &&
+         a.origin.stream == b.origin.stream && a.kernel == b.kernel && a.grid[0] == b.grid[0] &&
+         a.dynamicShared == b.dynamicShared && a.cooperative == b.cooperative;
+}
+
+// Most say what one before them said, which is told in short: in any order, more than fit a chunk.
+TEST(Recorder, CallsAndLaunchesThatRepeatThemselvesComeAsTheyWereTold) {
+  EXPECT_EQ(inProcess("",
+                      [] {
+                        auto made = std::make_unique<Keeper>();
+                        Keeper& kept = *made;
+                        if (!add(std::move(made))) return 1;
+                        want(true);
+                        constexpr uint32_t kThreads = 3, kEach = 5'000;
+                        std::vector<Call> calls[kThreads];
+                        std::vector<Launch> launches[kThreads];
+                        std::vector<std::thread> threads;
+                        for (uint32_t t = 0; t < kThreads; ++t)
+                          threads.emplace_back([&, t] {
+                            std::minstd_rand random(t + 1);
+                            for (uint32_t i = 0; i < kEach; ++i) {
+                              tell(calls[t].emplace_back(someCall(t, random)));
+                              Launch* const launch = takeLaunch();
+                              *launch = launches[t].emplace_back(someLaunch(t, random));
+                              tell(launch);
+                            }
+                          });
+                        for (std::thread& thread : threads) thread.join();
+                        passOn();
+                        for (uint32_t t = 0; t < kThreads; ++t) {
+                          if (kept.calls[t].size() != kEach || kept.launches[t].size() != kEach) return 2;
+                          for (uint32_t i = 0; i < kEach; ++i)
+                            if (!same(calls[t][i], kept.calls[t][i]) || !same(launches[t][i], kept.launches[t][i]))
+                              return 3;
+                        }
+                        return 0;
+                      }),
+            0);
 }
 
 TEST(Recorder, AThreadThatOnlyLaunchesGivesTheOthersBack) {
