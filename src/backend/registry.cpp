@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "base/undying.h"
+#include "check/tools.h"
 
 namespace vg::backend {
 namespace {
@@ -39,6 +40,7 @@ bool readCount(const char* text, DeviceEntry* entry) {
 const char* wantsEmulation() {
   const Settings& s = settings();
   if (!s.check.empty()) return "VERDIGRIS_CHECK";
+  if (!s.coverage.empty()) return "VERDIGRIS_COVERAGE";
   if (!s.profile.empty()) return "VERDIGRIS_PROFILE";
   if (!s.memory.empty()) return "VERDIGRIS_MEMORY";
   if (!s.computeCapability.empty()) return "VERDIGRIS_COMPUTE_CAPABILITY";
@@ -63,21 +65,32 @@ std::vector<Device*> chooseDevices(const Kind* kinds) {
   return makeDevices("cpu:1", kinds);
 }
 
+// A program without a report must not seem to be without faults.
+void sayWhatIsNotSeen() {
+  if (check::parseTools(settings().check, nullptr) & check::kOfKernels)
+    VG_LOG(Warn, "VERDIGRIS_CHECK: kernels of real GPUs are not checked, only calls and leaks (tools api, leaks)");
+  if (!settings().coverage.empty())
+    VG_LOG(Warn, "VERDIGRIS_COVERAGE: nothing is counted of kernels that run on real GPUs");
+}
+
 }  // namespace
 
 std::vector<Device*> makeDevices(const std::string& text, const Kind* kinds) {
   if (text == "auto") return chooseDevices(kinds);
   std::vector<std::unique_ptr<Device>> made;  // whoever asks again makes all of them, also where one was made
   std::map<std::string, int> numbers;
+  bool anyReal = false;
   for (const DeviceEntry& entry : parseDevices(text)) {
     const Kind* kind = kindNamed(entry.kind, kinds);
     for (int i = 0; kind && i < entry.count && made.size() < kMostDevices; ++i) {
-      if (std::unique_ptr<Device> device(kind->create(numbers[entry.kind]++)); device)
-        made.push_back(std::move(device));
-      else if (entry.all)
-        break;
+      std::unique_ptr<Device> device(kind->create(numbers[entry.kind]++));
+      if (!device && entry.all) break;
+      if (!device) continue;
+      anyReal |= entry.kind == "gpu";
+      made.push_back(std::move(device));
     }
   }
+  if (anyReal) sayWhatIsNotSeen();
   std::vector<Device*> kept;
   kept.reserve(made.size());
   for (std::unique_ptr<Device>& device : made) kept.push_back(device.release());

@@ -1,16 +1,61 @@
 #include "backend/registry.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstddef>
 #include <cstdlib>
 #include <new>
+#include <string>
 #include <vector>
 
 #include "backend/queue.h"
 
 namespace vg::backend {
 namespace {
+
+// Devices that nobody looks into: a place each.
+std::byte emulated, real[2];
+bool realOnesAreThere = false, realOnesWork = false;
+Device* deviceAt(std::byte* place) { return reinterpret_cast<Device*>(place); }
+
+const Kind kBoth[] = {
+    {"cpu", [](int) { return deviceAt(&emulated); }},
+    {"gpu", [](int ordinal) { return realOnesWork && ordinal < 2 ? deviceAt(&real[ordinal]) : nullptr; },
+     [] { return realOnesAreThere; }},
+    {nullptr, nullptr}};
+
+// Settings are read once in a process, so this comes first. What the log said of real devices with this setting.
+std::string saidWith(const char* variable, const char* value, const char* devices) {
+  int ends[2];
+  if (pipe(ends)) return "no pipe";
+  const pid_t child = fork();
+  if (!child) {
+    setenv(variable, value, 1);
+    dup2(ends[1], STDERR_FILENO);
+    realOnesAreThere = realOnesWork = true;
+    (void)makeDevices(devices, kBoth);
+    _exit(0);
+  }
+  close(ends[1]);
+  std::string said;
+  char text[512];
+  for (ssize_t size; (size = read(ends[0], text, sizeof text)) > 0;) said.append(text, static_cast<size_t>(size));
+  close(ends[0]);
+  waitpid(child, nullptr, 0);
+  return said;
+}
+
+TEST(Registry, SaysThatKernelsOfRealDevicesAreNotLookedAt) {
+  EXPECT_NE(saidWith("VERDIGRIS_CHECK", "all", "gpu:all").find("VERDIGRIS_CHECK"), std::string::npos);
+  EXPECT_NE(saidWith("VERDIGRIS_COVERAGE", "/tmp", "cpu:1,gpu:1").find("VERDIGRIS_COVERAGE"), std::string::npos);
+  EXPECT_EQ(saidWith("VERDIGRIS_CHECK", "api,leaks", "gpu:all"), "") << "these look at calls";
+  for (const char* const variable : {"VERDIGRIS_CHECK", "VERDIGRIS_COVERAGE"}) {
+    EXPECT_EQ(saidWith(variable, "all", "cpu:1"), "");
+    EXPECT_EQ(saidWith(variable, "all", "auto"), "") << "an emulated one is used";
+  }
+}
 
 TEST(Registry, ReadsKindsAndCounts) {
   const auto entries = parseDevices("cpu:2,nvidia,cpu:1");
@@ -35,17 +80,6 @@ TEST(Registry, TakesAllRealDevicesButNotAllEmulatedOnes) {
   EXPECT_TRUE(entries[0].all);
   EXPECT_FALSE(entries[1].all);
 }
-
-// Devices that nobody looks into: a place each.
-std::byte emulated, real[2];
-bool realOnesAreThere = false, realOnesWork = false;
-Device* deviceAt(std::byte* place) { return reinterpret_cast<Device*>(place); }
-
-const Kind kBoth[] = {
-    {"cpu", [](int) { return deviceAt(&emulated); }},
-    {"gpu", [](int ordinal) { return realOnesWork && ordinal < 2 ? deviceAt(&real[ordinal]) : nullptr; },
-     [] { return realOnesAreThere; }},
-    {nullptr, nullptr}};
 
 TEST(Registry, RealDevicesComeFirstWhereTheyCanBeUsed) {
   realOnesWork = true;
