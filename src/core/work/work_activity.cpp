@@ -130,18 +130,19 @@ activity::Record recordOf(const activity::Origin& origin) {
 // the comparison: what runs one behind the other must not seem to overlap.
 class DeviceClock {
  public:
-  explicit DeviceClock(const backend::Device& device) {
-    if (device.hasClockOfHost()) return;
+  explicit DeviceClock(const backend::Device& device) : isHosts_(device.hasClockOfHost()) {
+    if (isHosts_) return;
     const uint64_t before = activity::now(), there = device.timestamp(), after = activity::now();
     if (there >= before && there <= after) return;  // the host's own
     std::atomic<int64_t>& known = knownOf(device);
     const int64_t now = static_cast<int64_t>(there - (before + (after - before) / 2));
     ahead_ = known.load(std::memory_order_relaxed);
-    if (std::abs(now - ahead_) <= kUncertain) return;
+    if (std::abs(now - ahead_) <= kUncertain + static_cast<int64_t>(after - before) / 2) return;
     ahead_ = now;
     known.store(now, std::memory_order_relaxed);
   }
   uint64_t atHost(uint64_t there) const { return there - static_cast<uint64_t>(ahead_); }
+  bool isHosts() const { return isHosts_; }
 
  private:
   static constexpr int64_t kUncertain = 2'000;  // ns
@@ -151,12 +152,94 @@ class DeviceClock {
       if (&deviceAt(i).backend() == &device) return known[i];
     return known[63];
   }
+  const bool isHosts_;
   int64_t ahead_ = 0;
 };
 
+// What was told of each stream last. Clocks are compared again and again, and each comparison is uncertain: all the
+// same a piece of work does not begin before the one before it in its stream has ended, and a graph has what it ran
+// inside.
+class ToldStreams {
+ public:
+  // Requires: pieces of a stream that the device stamped come in its order, those of a graph before or behind it.
+  void tellStamped(activity::Work& work) noexcept {
+    Last& last = lastOf(work);
+    const SpinGuard guard(last.lock);
+    last.enter(work);
+    if (work.kind == WorkKind::Graph)
+      last.enclose(work);
+    else
+      last.fitIn(work);
+  }
+  // By the host's clock. What the device stamped before it may be told of later.
+  void tellOfHost(const activity::Work& work) noexcept {
+    Last& last = lastOf(work);
+    const SpinGuard guard(last.lock);
+    last.enter(work);
+    last.first = std::min(last.first, work.begin);
+    last.hostBegin = work.begin;
+    last.hostEnd = work.end;
+  }
+
+ private:
+  static constexpr size_t kMost = 256;  // streams that share a place forget each other
+  struct Last {
+    SpinLock lock;
+    uint64_t stream = 0, correlation = 0;  // of the last call of which something was told
+    uint64_t first = 0;                    // the beginning of that call's work
+    uint64_t end = 0;                      // of all that the device stamped, but for graphs
+    uint64_t graphBegin = 0, graphEnd = 0;
+    uint64_t hostBegin = 0, hostEnd = 0;  // of what the host did last
+
+    void enter(const activity::Work& work) {
+      if (stream != work.origin.stream) end = graphEnd = hostBegin = hostEnd = 0;
+      if (stream != work.origin.stream || correlation != work.origin.correlation) {
+        end = std::max({end, graphEnd, hostEnd});
+        first = UINT64_MAX;
+        graphBegin = graphEnd = 0;
+      }
+      stream = work.origin.stream;
+      correlation = work.origin.correlation;
+    }
+    void enclose(activity::Work& graph) {
+      graph.begin = std::min(std::max(graph.begin, end), first);
+      const uint64_t hosts = hostBegin >= first ? hostEnd : 0;  // of this graph
+      graph.end = std::max({graph.end, graph.begin, hosts, first == UINT64_MAX ? 0 : end});
+      graphBegin = graph.begin;
+      graphEnd = graph.end;
+    }
+    void fitIn(activity::Work& work) {
+      const uint64_t most = graphEnd ? graphEnd : UINT64_MAX;
+      work.begin = std::min(std::max({work.begin, end, graphBegin}), most);
+      work.end = std::max(std::min(work.end, most), work.begin);
+      keepApart(work);
+      first = std::min(first, work.begin);
+      end = std::max(end, work.end);
+    }
+    void keepApart(activity::Work& work) const {
+      if (work.begin < hostBegin) {
+        work.end = std::min(work.end, hostBegin);
+      } else if (work.begin < hostEnd) {
+        work.begin = hostEnd;
+        work.end = std::max(work.end, hostEnd);
+      }
+    }
+  };
+  Last& lastOf(const activity::Work& work) { return lasts_[work.origin.stream % kMost]; }
+  Last lasts_[kMost];
+};
+constinit ToldStreams toldStreams;
+
+// Nothing ends after it is told of, or begins before it was submitted.
 void tellStamped(activity::Record& record, const DeviceClock& clock, uint64_t begin, uint64_t end) {
-  record.work.begin = std::max(clock.atHost(begin), record.work.origin.submitted);
-  record.work.end = std::max(clock.atHost(end), record.work.begin);
+  activity::Work& work = record.work;
+  work.begin = std::max(clock.atHost(begin), work.origin.submitted);
+  work.end = std::max(clock.atHost(end), work.begin);
+  if (!clock.isHosts()) {
+    work.end = std::min(work.end, activity::now());
+    work.begin = std::min(work.begin, work.end);
+    toldStreams.tellStamped(work);
+  }
   activity::tell(record);
 }
 
@@ -197,6 +280,7 @@ Here::~Here() {
   }
   if (dropped_) return;
   record_.work.end = activity::now();
+  if (!deviceAt(record_.work.origin.device).backend().hasClockOfHost()) toldStreams.tellOfHost(record_.work);
   activity::tell(record_);
 }
 
