@@ -24,6 +24,8 @@ struct FakeGrid {
     return value;
   }
 };
+// What the GPU's clock shows, nanoseconds.
+uint64_t fakeTime();
 // GPU address -> memory; null when it may not be reached.
 using FakeTranslate = std::function<std::byte*(uint64_t address, size_t bytes, bool write)>;
 // Does what the grid's code would do; a code of the hardware's (13, 31) when that faults, kRunsOn when it has not come
@@ -45,6 +47,7 @@ class FakeCompute {
   uint32_t report(uint32_t execute);
   uint32_t launchAll(uint64_t& next);
   uint32_t launch(uint64_t address, uint64_t& following);
+  static uint32_t scheduled(const backend::nvidia::Qmd& descriptor, uint64_t& following);
   uint32_t check(const backend::nvidia::Qmd& descriptor);
   uint32_t release(const backend::nvidia::Qmd& descriptor, unsigned index);
   uint32_t reduce(const backend::nvidia::Qmd& descriptor, unsigned index, uint64_t to);

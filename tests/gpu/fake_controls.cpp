@@ -1,6 +1,5 @@
 // What the fake GPU says of itself, and the controls that change something.
 #include <cstring>
-#include <ctime>
 
 #include "gpu/fake_driver.h"
 
@@ -234,12 +233,9 @@ Status FakeDriver::answerInfo(uint32_t command, std::byte* p, size_t bytes) {
     case rm::kGetPceMask:
       put(p, 4, get<uint32_t>(p, 0) == 0xd ? uint32_t{0xff00} : uint32_t{1});
       return kOk;
-    case rm::kGetTime: {
-      timespec t;
-      clock_gettime(CLOCK_MONOTONIC, &t);
-      put(p, 0, static_cast<uint64_t>(t.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(t.tv_nsec));
+    case rm::kGetTime:
+      put(p, 0, fakeTime());
       return kOk;
-    }
     case rm::kGrGetInfo: {
       auto* const entries = reinterpret_cast<rm::InfoEntry*>(get<uint64_t>(p, 8));
       for (uint32_t i = 0; i < get<uint32_t>(p, 0); ++i)

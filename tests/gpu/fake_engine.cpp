@@ -1,7 +1,6 @@
 #include "gpu/fake_engine.h"
 
 #include <cstring>
-#include <ctime>
 
 #include "backend/nvidia/channel/methods.h"
 #include "backend/nvidia/driver/rm_abi.h"
@@ -16,12 +15,6 @@ namespace {
 constexpr uint32_t kMmuFault = 31, kBadMethod = 32, kCopyError = 41;  // Xid codes
 constexpr uint32_t kPhysical = 3u << 12;                              // LAUNCH_DMA: never ours to use
 
-uint64_t clockNanoseconds() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<uint64_t>(t.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(t.tv_nsec);
-}
-
 uint32_t valueOf(const std::map<uint32_t, uint32_t>& methods, uint32_t method) {
   const auto found = methods.find(method);
   return found == methods.end() ? 0 : found->second;
@@ -35,7 +28,7 @@ uint32_t FakeChannel::copy(uint32_t method) const { return valueOf(copy_, method
 bool FakeChannel::die(uint32_t code) {
   dead_ = true;
   if (!setup_.notifier) return false;
-  rm::Notification n{clockNanoseconds(), code, setup_.engine, 0};
+  rm::Notification n{fakeTime(), code, setup_.engine, 0};
   std::memcpy(setup_.notifier, &n, sizeof n);
   const uint16_t set = 0xffff;
   __atomic_thread_fence(__ATOMIC_RELEASE);
@@ -151,7 +144,7 @@ bool FakeChannel::writeSemaphore(uint64_t address, uint64_t payload, bool wide, 
   std::byte* const memory = translate_(address, bytes, true);
   if (!memory) return die(kMmuFault);
   if (address % bytes) return die(kBadMethod);
-  const uint64_t now = clockNanoseconds();
+  const uint64_t now = fakeTime();
   if (timestamp) std::memcpy(memory + 8, &now, sizeof now);
   if (wide || timestamp)
     __atomic_store_n(reinterpret_cast<uint64_t*>(memory), payload, __ATOMIC_RELEASE);
