@@ -44,7 +44,7 @@ size_t fitting(std::span<const ComputeChannel::Launch> launches) {
   return count;
 }
 
-// When the engine comes here, which is when it begins what comes next.
+// When the engine comes here, some 0.3 us before the first block of what comes next begins.
 void stampBeginning(Push& push, const host::Semaphore& at) {
   push.write(kComputeSubchannel, compute::kReportPayloadLow,
              {low(at.payload), high(at.payload), low(at.address), high(at.address),
@@ -129,6 +129,17 @@ void ComputeChannel::giveGoAhead(size_t at, GridEnd& end) {
   goAheadOf_ = end.number;
 }
 
+// A descriptor of nothing that writes the time and has the grid scheduled behind it: the time is that of the unit which
+// gives out blocks, and nearer to the first one's than any that the channel can write. False: there is no room.
+bool ComputeChannel::writeStamp(size_t at, size_t slot) {
+  if (at + Qmd::kBytes > slot + kSlotBytes) return false;
+  const host::Semaphore stamp = channel_.beginning(channel_.submitted() + 1).semaphore;
+  alignas(kLineBytes) const Qmd descriptor =
+      describeStamp(*facts_.generation, stamp.address, stamp.payload, slots_->address(slot));
+  writeLines(slots_->start() + at, reinterpret_cast<const std::byte*>(descriptor.words().data()), Qmd::kBytes);
+  return true;
+}
+
 size_t ComputeChannel::slotAt() const { return channel_.submitted() % Channel::kInFlight * kSlotBytes; }
 
 // What all of a submission waits for, and what its grids find. `first`: the descriptor that it begins with. `early`:
@@ -168,8 +179,9 @@ ComputeChannel::Sent ComputeChannel::sendInLine(Push& push, std::span<const Laun
   if (goesAhead_ && behind + Qmd::kBytes <= slot + kSlotBytes) giveGoAhead(behind, end);
   write(launches.back(), at, end);
   beginWork(push, launches.front().after, slots_->address(slot), early);
-  if (launches.front().stamped) stampBeginning(push, channel_.beginning(number).semaphore);
-  sendDescriptor(push, slots_->address(slot), compute::kSchedule);
+  const bool stamped = launches.front().stamped, byGrid = stamped && !end.next && writeStamp(behind, slot);
+  if (stamped && !byGrid) stampBeginning(push, channel_.beginning(number).semaphore);
+  sendDescriptor(push, slots_->address(byGrid ? behind : slot), compute::kSchedule);
   channel_.submitReleasing(push);
   lastGrid_ = number;
   return sent;

@@ -80,6 +80,7 @@ class ComputeChannel {
   void schedule(Push& push, std::span<const Launch> launches);
   bool mayBeginEarly(const Launch& launch) const;
   void giveGoAhead(size_t at, GridEnd& end);
+  bool writeStamp(size_t at, size_t slot);
   void beginWork(Push& push, std::span<const Submission> after, uint64_t first, bool early = false);
   void write(const Launch& launch, size_t at, const GridEnd& end);
 

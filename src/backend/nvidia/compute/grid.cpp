@@ -198,6 +198,13 @@ Qmd describeGoAhead(const Generation& generation, uint64_t address, uint64_t num
   return d;
 }
 
+Qmd describeStamp(const Generation& generation, uint64_t address, uint64_t number, uint64_t next) {
+  Qmd d = describeGoAhead(generation, address, number);
+  setRelease(d, 0, address, number, true);
+  setNext(d, next);
+  return d;
+}
+
 Qmd describe(const Generation& generation, const KernelCode& code, const Grid& grid, uint64_t bank0,
              const GridEnd& end) {
   Qmd d;

@@ -91,6 +91,8 @@ void writeDriverWords(std::byte* bank, uint64_t bank0, const KernelCode& code, c
                       const ComputeFacts& facts);
 // Of a grid of nothing, which writes `number` to `address` when it is scheduled.
 Qmd describeGoAhead(const Generation& generation, uint64_t address, uint64_t number);
+// The same that writes the time too, and has the descriptor at `next` scheduled behind it.
+Qmd describeStamp(const Generation& generation, uint64_t address, uint64_t number, uint64_t next);
 // `bank0`: its address. Requires: a valid launch.
 Qmd describe(const Generation& generation, const KernelCode& code, const Grid& grid, uint64_t bank0,
              const GridEnd& end);
