@@ -1,7 +1,7 @@
 // What the test of a timeline's times looks at: kernels that run for a known time, copies, fills, a graph and managed
-// memory. For each piece of work the program prints a line of JSON with what it knows itself: when it asked for the work
-// and when it had waited for it by CLOCK_MONOTONIC, how long events around the work were apart, and how long the kernel
-// ran at least by its device's clock. Pieces are found by their blocks or their bytes, which nothing else has.
+// memory. For each piece of work the program prints a line of JSON with what it knows itself: when it asked for the
+// work and when it had waited for it by CLOCK_MONOTONIC, how long events around the work were apart, and how long the
+// kernel ran at least by its device's clock. Pieces are found by their blocks or their bytes, which nothing else has.
 #include <cuda_runtime.h>
 #include <time.h>
 
@@ -63,9 +63,10 @@ void alone(const char* kind, const char* key, size_t value, double leastUs, cuda
   const unsigned long long after = now();
   float milliseconds = 0;
   CHECK(cudaEventElapsedTime(&milliseconds, events[0], events[1]));
-  std::printf("{\"kind\": \"%s\", \"%s\": %zu, \"count\": 1, \"least\": %.3f, \"events\": %.3f, \"before\": %llu, "
-              "\"after\": %llu}\n",
-              kind, key, value, leastUs, static_cast<double>(milliseconds) * 1000, before, after);
+  std::printf(
+      "{\"kind\": \"%s\", \"%s\": %zu, \"count\": 1, \"least\": %.3f, \"events\": %.3f, \"before\": %llu, "
+      "\"after\": %llu}\n",
+      kind, key, value, leastUs, static_cast<double>(milliseconds) * 1000, before, after);
 }
 
 // Several that share what the program sees of them.
@@ -169,7 +170,8 @@ void managed(cudaStream_t stream) {
   CHECK(cudaMallocManaged(&values, kCount * sizeof(int)));
   for (int round = 0; round < 3; ++round) {
     for (int i = 0; i < kCount; ++i) values[i] = i + round;
-    alone("kernel", "blocks", kCount / 256, 0, stream, [&] { increment<<<kCount / 256, 256, 0, stream>>>(values, kCount); });
+    alone("kernel", "blocks", kCount / 256, 0, stream,
+          [&] { increment<<<kCount / 256, 256, 0, stream>>>(values, kCount); });
     for (int i = 0; i < kCount; ++i)
       if (values[i] != i + round + 1) std::exit(2);
   }
