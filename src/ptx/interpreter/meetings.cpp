@@ -1,6 +1,8 @@
 // Where lanes wait for each other: warp operations, barriers of the block and of the cluster.
 #include <algorithm>
+#include <initializer_list>
 
+#include "ptx/abi/stuck_warps.h"
 #include "ptx/interpreter/interpreter_impl.h"
 #include "ptx/text/opcodes.h"
 
@@ -96,6 +98,62 @@ uint32_t firstWaiting(const Warp& w) {
   return first;
 }
 
+// Whether an instruction is one of the barrier's for lanes that are at one place; the others are for lanes at any.
+bool isAligned(const Instruction& i) { return i.op == Op::Bar || i.has(Mod::Aligned); }
+
+bool meetInOnePlaceOnly(const Step& a, const Step& b) { return &a != &b && (isAligned(*a.i) || isAligned(*b.i)); }
+
+// Whether lanes do the same at two instructions when they come to a barrier.
+bool arriveAlike(const Step& a, const Step& b) {
+  return std::ranges::all_of(std::initializer_list<Mod>{Mod::Arrive, Mod::Red, Mod::Popc, Mod::And, Mod::Cluster},
+                             [&](Mod mod) { return a.i->has(mod) == b.i->has(mod); });
+}
+
+struct BarrierGroup {
+  uint32_t first = 0, mask = 0;
+  bool whole = false;     // all that live
+  bool disagree = false;  // about which barrier
+};
+
+// What a GPU lets lanes do while others of their warp wait elsewhere. Where somebody looks on, who is told of it, lanes
+// go on, too.
+bool mayComeInPart(const Warp& w, const Step& s) { return isAligned(*s.i) && (s.i->has(Mod::Red) || w.observer); }
+
+// The lanes that wait where the first of those does that wait at barriers.
+BarrierGroup barrierGroup(const Warp& w) {
+  BarrierGroup group;
+  uint32_t all = 0;
+  for (uint32_t lane = 0; lane < kWarpSize; ++lane) {
+    if (w.lanes[lane].state != Warp::State::AtBarrier) continue;
+    if (!all) group.first = lane;
+    all |= 1u << lane;
+    const Warp::Lane &l = w.lanes[lane], &first = w.lanes[group.first];
+    const Step &s = w.stepOf(lane), &firstStep = w.stepOf(group.first);
+    const bool inOnePlaceOnly = !w.observer && meetInOnePlaceOnly(s, firstStep);
+    if (l.barrierId == first.barrierId && l.barrierCount == first.barrierCount && arriveAlike(s, firstStep) &&
+        !inOnePlaceOnly)
+      group.mask |= 1u << lane;
+    group.disagree |= l.barrierId != first.barrierId && !inOnePlaceOnly;
+  }
+  group.disagree &= all == w.liveMask();
+  group.whole = group.mask == w.liveMask();
+  return group;
+}
+
+void reduceAtBarrier(Warp& w, const Step& s, uint32_t mask) {
+  uint32_t predicates = 0;
+  eachLane(mask, [&](uint32_t lane) {
+    predicates |= static_cast<uint32_t>(w.read(lane, w.stepOf(lane).sources[2]) & 1) << lane;
+  });
+  const BarrierReduction operation = s.i->has(Mod::Popc)  ? BarrierReduction::Popc
+                                     : s.i->has(Mod::And) ? BarrierReduction::And
+                                                          : BarrierReduction::Or;
+  const Warp::Lane& first = w.lanes[std::countr_zero(mask)];
+  const uint32_t value =
+      w.calls().barrierReduce(w.block, w.index, first.barrierId, first.barrierCount, mask, operation, predicates);
+  eachLane(mask, [&](uint32_t lane) { w.write(lane, w.stepOf(lane).targets[0], value); });
+}
+
 }  // namespace
 
 // Lanes wait at the instruction itself; completion moves them behind it.
@@ -130,63 +188,42 @@ bool Warp::completeWarpSync(bool partial) {
   return true;
 }
 
+// Lanes wait at a barrier, also where they only arrive, until all of their warp that live have come to it.
 void Warp::arriveBarrier(const Step& s, uint32_t mask, uint32_t step) {
+  const bool ofCluster = s.i->has(Mod::Cluster);
   const auto source = [&](uint32_t lane, uint32_t k) {
-    return k < s.sourceCount ? static_cast<uint32_t>(read(lane, s.sources[k])) : 0;
+    return k < s.sourceCount && !ofCluster ? static_cast<uint32_t>(read(lane, s.sources[k])) : 0;
   };
-  if (s.i->has(Mod::Cluster)) {
-    return eachLane(mask, [&](uint32_t lane) {
-      lanes[lane].barrierId = kClusterBarrier;
-      lanes[lane].barrierCount = 0;
-      lanes[lane].state = State::AtBarrier;
-      lanes[lane].step = step;
-    });
-  }
-  if (s.i->has(Mod::Arrive)) {
-    const uint32_t lane = static_cast<uint32_t>(std::countr_zero(mask));
-    if (observer) tellArrival(s, source(lane, 0) & 15, source(lane, 1), mask, false);
-    return calls().barrierArrive(block, index, source(lane, 0) & 15, source(lane, 1), mask);
-  }
   eachLane(mask, [&](uint32_t lane) {
-    lanes[lane].barrierId = source(lane, 0) & 15;
+    lanes[lane].barrierId = ofCluster ? kClusterBarrier : source(lane, 0) & 15;
     lanes[lane].barrierCount = source(lane, 1);
     lanes[lane].state = State::AtBarrier;
     lanes[lane].step = step;
   });
 }
 
-// No lane of the warp can go on without the barrier: those that wait at it arrive together.
+// No lane of the warp can go on without the barrier: those that wait at it arrive together. As on a GPU, those that
+// wait there for others of their warp that are at another one, or that wait for them, wait for ever.
 bool Warp::completeBarrier() {
-  uint32_t first = kWarpSize, mask = 0;
-  for (uint32_t lane = 0; lane < kWarpSize; ++lane) {
-    if (lanes[lane].state != State::AtBarrier) continue;
-    if (first == kWarpSize) first = lane;
-    if (lanes[lane].barrierId == lanes[first].barrierId && lanes[lane].barrierCount == lanes[first].barrierCount)
-      mask |= 1u << lane;
-  }
-  if (!mask) return false;
-  const uint32_t id = lanes[first].barrierId, count = lanes[first].barrierCount;
-  const Instruction& i = *stepOf(first).i;
-  const bool ofBlock = id != kClusterBarrier;
-  if (observer) tellArrival(stepOf(first), id, count, mask, true);
-  noteWhere(kNoLane, &i);
-  if (!ofBlock) {
+  const BarrierGroup group = barrierGroup(*this);
+  if (!group.mask) return false;
+  const Step& s = stepOf(group.first);
+  const uint32_t id = lanes[group.first].barrierId, count = lanes[group.first].barrierCount, mask = group.mask;
+  const bool waits = !s.i->has(Mod::Arrive);
+  noteWhere(kNoLane, s.i);
+  if (id != kClusterBarrier && group.disagree) trap(mask, TrapReason::IllegalInstruction, s);
+  if (observer) tellArrival(s, id, count, mask, waits);
+  if (id == kClusterBarrier)
     calls().clusterWait(block, index);
-  } else if (i.has(Mod::Red)) {
-    uint32_t predicates = 0;
-    eachLane(mask, [&](uint32_t lane) {
-      const Step& s = stepOf(lane);
-      predicates |= static_cast<uint32_t>(read(lane, s.sources[2]) & 1) << lane;
-    });
-    const BarrierReduction operation = i.has(Mod::Popc)  ? BarrierReduction::Popc
-                                       : i.has(Mod::And) ? BarrierReduction::And
-                                                         : BarrierReduction::Or;
-    const uint32_t value = calls().barrierReduce(block, index, id, count, mask, operation, predicates);
-    eachLane(mask, [&](uint32_t lane) { write(lane, stepOf(lane).targets[0], value); });
-  } else {
+  else if (!group.whole && !mayComeInPart(*this, s))
+    calls().barrier(block, index, kNeverOpens, kNeverOpensCount, liveMask());
+  else if (!waits)
+    calls().barrierArrive(block, index, id, count, mask);
+  else if (s.i->has(Mod::Red))
+    reduceAtBarrier(*this, s, mask);
+  else
     calls().barrier(block, index, id, count, mask);
-  }
-  if (observer) ofBlock ? observer->leaves(index, id, mask) : observer->leavesCluster(index);
+  if (observer && waits) id == kClusterBarrier ? observer->leavesCluster(index) : observer->leaves(index, id, mask);
   eachLane(mask, [&](uint32_t lane) {
     lanes[lane].state = State::Ready;
     ++lanes[lane].step;

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "ptx/abi/kernel_abi.h"
+#include "ptx/abi/stuck_warps.h"
 
 namespace vg::backend::cpu {
 
@@ -33,14 +34,13 @@ class BlockBarriers {
     occupied_ = 0;
   }
 
-  // A warp comes with some of its `lanes`. PTX counts whole warps: a partial one counts as 32 threads. Only a count
-  // that is no multiple of 32 means threads.
-  Barrier& arrive(uint32_t id, uint32_t threads, uint32_t lanes) {
+  // A warp comes. PTX counts whole warps: a partial one counts as 32 threads.
+  Barrier& arrive(uint32_t id, uint32_t threads) {
     const uint32_t number = id % kBarriers;
     occupied_ |= 1u << number;
     Barrier& barrier = barriers_[number];
     barrier.expected = threads;
-    if (threads) barrier.arrived += threads % ptx::kWarpSize ? std::popcount(lanes) : ptx::kWarpSize;
+    if (threads) barrier.arrived += ptx::kWarpSize;
     return barrier;
   }
 
@@ -82,13 +82,13 @@ class BlockBarriers {
   template <class Visit>
   void eachWaitedAt(Visit visit) const {
     for (uint32_t left = occupied_; left; left &= left - 1) {
-      const int id = std::countr_zero(left);
+      const uint32_t id = static_cast<uint32_t>(std::countr_zero(left));
       if (barriers_[id].waiting) visit(id, barriers_[id]);
     }
   }
 
  private:
-  static constexpr uint32_t kBarriers = 16;
+  static constexpr uint32_t kBarriers = ptx::kNeverOpens + 1;
   struct Reduced {
     uint32_t count;
     bool all, any;

@@ -45,20 +45,31 @@ uint64_t nanoseconds(clockid_t clock) {
   return static_cast<uint64_t>(now.tv_sec) * kNanosecondsPerSecond + static_cast<uint64_t>(now.tv_nsec);
 }
 
+void trap(BlockState* state, uint32_t warp, uint32_t mask, ptx::TrapReason reason, uint32_t line);
+
+// Barriers count whole warps.
+void testCount(BlockState* state, uint32_t warp, uint32_t threads, uint32_t mask) {
+  if (threads % ptx::kWarpSize) [[unlikely]]
+    trap(state, warp, mask, ptx::TrapReason::IllegalInstruction, 0);
+}
+
 void barrier(BlockState* state, uint32_t warp, uint32_t id, uint32_t threads, uint32_t mask) {
   ResidentBlock& block = ResidentBlock::of(state);
+  testCount(state, warp, threads, mask);
   stopIfEnded(block);
   block.noteWait(warp, __builtin_return_address(0));
-  block.barrier(warp, id, threads, mask);
+  block.barrier(warp, id, threads);
 }
 
 void barrierArrive(BlockState* state, uint32_t warp, uint32_t id, uint32_t threads, uint32_t mask) {
-  ResidentBlock::of(state).barrierArrive(warp, id, threads, mask);
+  testCount(state, warp, threads, mask);
+  ResidentBlock::of(state).barrierArrive(id, threads);
 }
 
 uint32_t barrierReduce(BlockState* state, uint32_t warp, uint32_t id, uint32_t threads, uint32_t mask,
                        ptx::BarrierReduction operation, uint32_t predicates) {
   ResidentBlock& block = ResidentBlock::of(state);
+  testCount(state, warp, threads, mask);
   stopIfEnded(block);
   block.noteWait(warp, __builtin_return_address(0));
   return block.barrierReduce(warp, id, threads, mask, operation, predicates);

@@ -259,21 +259,21 @@ void ResidentBlock::waitAt(BlockBarriers::Barrier& barrier, uint32_t warp) {
   switchAway();
 }
 
-void ResidentBlock::barrier(uint32_t warp, uint32_t id, uint32_t threads, uint32_t mask) {
-  waitAt(barriers_.arrive(id, threads, mask & lanesOf(*launch_, warp)), warp);
+void ResidentBlock::barrier(uint32_t warp, uint32_t id, uint32_t threads) {
+  waitAt(barriers_.arrive(id, threads), warp);
 }
 
 uint32_t ResidentBlock::barrierReduce(uint32_t warp, uint32_t id, uint32_t threads, uint32_t mask,
                                       ptx::BarrierReduction operation, uint32_t predicates) {
   const uint32_t lanes = mask & lanesOf(*launch_, warp);
-  BlockBarriers::Barrier& barrier = barriers_.arrive(id, threads, lanes);
+  BlockBarriers::Barrier& barrier = barriers_.arrive(id, threads);
   barrier.combine(predicates, lanes);
   waitAt(barrier, warp);
   return barriers_.reduced(warp, operation);
 }
 
-void ResidentBlock::barrierArrive(uint32_t warp, uint32_t id, uint32_t threads, uint32_t mask) {
-  BlockBarriers::Barrier& barrier = barriers_.arrive(id, threads, mask & lanesOf(*launch_, warp));
+void ResidentBlock::barrierArrive(uint32_t id, uint32_t threads) {
+  BlockBarriers::Barrier& barrier = barriers_.arrive(id, threads);
   if (barrier.expected && barrier.complete(live_)) goOn(barriers_.open(barrier));
 }
 
@@ -309,8 +309,9 @@ std::string ResidentBlock::describeWaiting() const {
   const uint32_t* const at = state_.blockIndex;
   std::string text =
       "block [" + std::to_string(at[0]) + "," + std::to_string(at[1]) + "," + std::to_string(at[2]) + "]:";
-  barriers_.eachWaitedAt([&](int id, const BlockBarriers::Barrier& barrier) {
-    text += warps(barrier.waiting, " at barrier " + std::to_string(id));
+  barriers_.eachWaitedAt([&](uint32_t id, const BlockBarriers::Barrier& barrier) {
+    text += warps(barrier.waiting, id == ptx::kNeverOpens ? ", whose lanes wait at different barriers or elsewhere,"
+                                                          : " at barrier " + std::to_string(id));
   });
   if (const uint32_t waiting = cluster_.waiting()) text += warps(waiting, " at the cluster's barrier");
   if (ready_) text += warps(ready_, " in loops that ask memory");

@@ -48,10 +48,10 @@ class ResidentBlock final : public ClusterMember {
   void abandon();
 
   // From the kernel, through RuntimeCalls. Each returns to the warp that called, later.
-  void barrier(uint32_t warp, uint32_t id, uint32_t threads, uint32_t mask);
+  void barrier(uint32_t warp, uint32_t id, uint32_t threads);
   uint32_t barrierReduce(uint32_t warp, uint32_t id, uint32_t threads, uint32_t mask, ptx::BarrierReduction operation,
                          uint32_t predicates);
-  void barrierArrive(uint32_t warp, uint32_t id, uint32_t threads, uint32_t mask);
+  void barrierArrive(uint32_t id, uint32_t threads);
   void yield();
   // To a point where warps that run ahead wait for those behind them.
   void pause();
