@@ -38,11 +38,12 @@ bool MaskedCode::gathers(BlockId block) const {
   return isBlockBarrier(*first.ast) && !isPause(first) && lanesMeetAt(*first.ast, *first.function);
 }
 
-// The lanes of a region that takes turns which wait in its loops.
+// The lanes of a region that takes turns which wait in its loops. Those before a round that begins with a barrier wait
+// for the others, not these for them.
 Mask MaskedCode::waiting(Version v, uint32_t component) {
   Mask lanes = masks_.constantMask(0);
   for (const Loop& loop : program_.loops)
-    if (loop.polls && program_.blocks[loop.header].component == component)
+    if (loop.polls && program_.blocks[loop.header].component == component && !gathers(loop.header))
       lanes = masks_.either(lanes, masks_.loadMask(edges_.maskSlot(v, loop.header)));
   return lanes;
 }
