@@ -102,8 +102,8 @@ void HostPages::join(Gpu& gpu, KnownRanges& known) {
   const MutexLock guard(mutex_);
   members_.push_back({&gpu, &known});
   // Pages that it cannot see are staged.
-  for (const auto& [start, shown] : shown_)
-    (void)unlessOutOfMemory([&]() VG_REQUIRES(mutex_) { return shown->showTo(members_.back()); });
+  for (const auto& entry : shown_)
+    (void)unlessOutOfMemory([&]() VG_REQUIRES(mutex_) { return entry.second->showTo(members_.back()); });
 }
 
 void HostPages::leave(const Gpu& gpu) {
