@@ -89,12 +89,12 @@ TEST(HostPages, MemoryOfOursIsZeroedAndKnownUntilItIsGivenBack) {
   FakeGpu fake;
   KnownRanges known;
   HostPages pages(*fake.uvm);
-  const SeesHostPages sees(pages, *fake.gpu, known);
+  GpuHostPages own(pages, *fake.gpu, known);
   constexpr size_t kBytes = 3 * kSmallPage;
-  std::byte* const memory = must(pages.allocate(kBytes));
+  std::byte* const memory = must(own.allocate(kBytes));
   for (size_t i = 0; i < kBytes; ++i) ASSERT_EQ(memory[i], std::byte{0});
   EXPECT_EQ(known.placeOf(memory, kBytes), Place::Pinned);
-  pages.release(memory, kBytes);
+  own.release(memory, kBytes);
   EXPECT_EQ(known.placeOf(memory, kBytes), Place::Unknown);
   EXPECT_EQ(fake.driver.ranges(), 0u);
 }
@@ -103,15 +103,15 @@ TEST(HostPages, ShownOnceIsShownOnce) {
   FakeGpu fake;
   KnownRanges known;
   HostPages pages(*fake.uvm);
-  const SeesHostPages sees(pages, *fake.gpu, known);
+  GpuHostPages own(pages, *fake.gpu, known);
   void* const memory = mmap(nullptr, 2 * kSmallPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(memory, MAP_FAILED);
   auto* const start = static_cast<std::byte*>(memory);
-  EXPECT_EQ(pages.showOnce(start, kSmallPage), CUDA_SUCCESS);
+  EXPECT_EQ(own.showOnce(start, kSmallPage), CUDA_SUCCESS);
   const size_t ranges = fake.driver.ranges();
-  EXPECT_EQ(pages.showOnce(start, kSmallPage), CUDA_SUCCESS);
+  EXPECT_EQ(own.showOnce(start, kSmallPage), CUDA_SUCCESS);
   EXPECT_EQ(fake.driver.ranges(), ranges);
-  EXPECT_EQ(pages.showOnce(start, 2 * kSmallPage), CUDA_ERROR_OUT_OF_MEMORY) << "the driver pins no page twice";
+  EXPECT_EQ(own.showOnce(start, 2 * kSmallPage), CUDA_ERROR_OUT_OF_MEMORY) << "the driver pins no page twice";
   pages.hide(start, kSmallPage);
   munmap(memory, 2 * kSmallPage);
 }
@@ -121,7 +121,7 @@ TEST(HostPages, NeighboursThatShareAPageAreAllPinned) {
   FakeGpu fake;
   KnownRanges known;
   HostPages pages(*fake.uvm);
-  const SeesHostPages sees(pages, *fake.gpu, known);
+  const GpuHostPages sees(pages, *fake.gpu, known);
   constexpr size_t kBytes = 8 * kSmallPage;
   void* const memory = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(memory, MAP_FAILED);
@@ -153,7 +153,7 @@ TEST(HostPages, APageThatAWritableRangeSharesIsWritable) {
   FakeGpu fake;
   KnownRanges known;
   HostPages pages(*fake.uvm);
-  const SeesHostPages sees(pages, *fake.gpu, known);
+  const GpuHostPages sees(pages, *fake.gpu, known);
   void* const memory = mmap(nullptr, kSmallPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(memory, MAP_FAILED);
   auto* const start = static_cast<std::byte*>(memory);
@@ -177,14 +177,14 @@ TEST(HostPages, EveryGpuSeesAllWheneverItJoins) {
   const std::unique_ptr<Gpu> second = must(Gpu::open(*fake.client, *fake.uvm, cards[1]));
   KnownRanges known, knownToSecond;
   HostPages pages(*fake.uvm);
-  const SeesHostPages sees(pages, *fake.gpu, known);
+  const GpuHostPages sees(pages, *fake.gpu, known);
   constexpr size_t kBytes = 8 * kSmallPage;
   void* const memory = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(memory, MAP_FAILED);
   auto* const start = static_cast<std::byte*>(memory);
   pages.show(start, 4 * kSmallPage, false);
   {
-    const SeesHostPages late(pages, *second, knownToSecond);
+    const GpuHostPages late(pages, *second, knownToSecond);
     EXPECT_TRUE(fake.driver.canWrite(1, start)) << "it was shown before";
     pages.show(start, 4 * kSmallPage, false);
     pages.show(start + 4 * kSmallPage, 4 * kSmallPage, true);
@@ -207,9 +207,10 @@ TEST(HostPages, EveryGpuSeesAllWheneverItJoins) {
   munmap(memory, kBytes);
 }
 
-// One of two GPUs, or both, cannot pin: nothing stays of what nobody was given.
+// One of two GPUs, or both, cannot pin: the one that asks gets what it sees, and nothing stays of what nobody was
+// given.
 TEST(HostPages, WhatAGpuRefusesLeavesNothingBehind) {
-  bool refusedAny = false;
+  bool refusedOwn = false, refusedOther = false;
   for (uint32_t call = 1; call < 12; ++call) {
     FakeDriver::Description description;
     description.gpus = 2;
@@ -219,21 +220,22 @@ TEST(HostPages, WhatAGpuRefusesLeavesNothingBehind) {
     const std::unique_ptr<Gpu> second = must(Gpu::open(*fake.client, *fake.uvm, cards[1]));
     KnownRanges known, knownToSecond;
     HostPages pages(*fake.uvm);
-    const SeesHostPages one(pages, *fake.gpu, known), other(pages, *second, knownToSecond);
+    GpuHostPages one(pages, *fake.gpu, known), other(pages, *second, knownToSecond);
     fake.driver.refuse(call, 0x51);
-    if (Result<std::byte*> first = pages.allocate(kSmallPage); first.ok()) {
-      EXPECT_TRUE(fake.driver.canWrite(0, *first) && fake.driver.canWrite(1, *first)) << call;
-      pages.release(*first, kSmallPage);
+    if (Result<std::byte*> first = one.allocate(kSmallPage); first.ok()) {
+      EXPECT_TRUE(fake.driver.canWrite(0, *first)) << call;
+      refusedOther |= !fake.driver.canWrite(1, *first);
+      one.release(*first, kSmallPage);
     } else {
-      refusedAny = true;
+      refusedOwn = true;
     }
     EXPECT_EQ(fake.driver.ranges(), 0u) << call;
     if (!fake.driver.refused()) break;
-    std::byte* const again = must(pages.allocate(kSmallPage));
+    std::byte* const again = must(other.allocate(kSmallPage));
     EXPECT_TRUE(fake.driver.canWrite(0, again) && fake.driver.canWrite(1, again)) << call;
-    pages.release(again, kSmallPage);
+    other.release(again, kSmallPage);
   }
-  EXPECT_TRUE(refusedAny);
+  EXPECT_TRUE(refusedOwn && refusedOther);
 }
 
 TEST(GpuMemory, RangesCanBeMappedUnmappedAndReplaced) {

@@ -64,13 +64,13 @@ GpuDevice::GpuDevice(std::unique_ptr<Gpu> gpu, HostPages& hostPages, Addresses& 
       memory_(*gpu_, known_),
       managed_(gpu_->uvm()),
       hostPages_(hostPages),
-      seesHostPages_(hostPages_, *gpu_, known_),
+      gpuHostPages_(hostPages_, *gpu_, known_),
       engine_(*gpu_, addresses),
       transfer_(*gpu_, addresses, known_, memory_, managed_, threads,
                 [this]() -> Result<ComputeEngine&> { return engine_.compute(); }),
       queueParts_(*gpu_, known_, engine_, transfer_),
       childSender_(queueParts_, Executor::shared()),
-      parts_{traits_, memory_, hostPages_, transfer_, engine_, childSender_} {
+      parts_{traits_, memory_, gpuHostPages_, transfer_, engine_, childSender_} {
   known_.alsoAsk(managed_.ranges());
 }
 

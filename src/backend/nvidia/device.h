@@ -76,7 +76,7 @@ class GpuDevice final : public Device {
   GpuMemory memory_;
   ManagedMemory managed_;
   HostPages& hostPages_;
-  const SeesHostPages seesHostPages_;
+  GpuHostPages gpuHostPages_;
   KernelEngine engine_;
   Transfer transfer_;
   QueueParts queueParts_;

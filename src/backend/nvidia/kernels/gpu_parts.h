@@ -28,7 +28,7 @@ class ChildQueues {
 struct GpuParts {
   const Traits& traits;
   GpuMemory& memory;
-  HostPages& hostPages;
+  GpuHostPages& hostPages;
   Transfer& transfer;
   KernelEngine& engine;
   ChildQueues& childQueues;

@@ -10,11 +10,11 @@
 
 namespace vg::backend::nvidia {
 
-class HostPages;
+class GpuHostPages;
 
 class PinnedPieces {
  public:
-  explicit PinnedPieces(HostPages& memory) : memory_(memory) {}
+  explicit PinnedPieces(GpuHostPages& memory) : memory_(memory) {}
   PinnedPieces(const PinnedPieces&) = delete;
   ~PinnedPieces();
 
@@ -32,7 +32,7 @@ class PinnedPieces {
   static size_t classOf(size_t bytes);
   CUresult addBlock() VG_REQUIRES(mutex_);
 
-  HostPages& memory_;
+  GpuHostPages& memory_;
   Mutex mutex_;
   std::array<std::vector<std::byte*>, kClasses> free_ VG_GUARDED_BY(mutex_);  // by class
   std::array<size_t, kClasses> pieces_ VG_GUARDED_BY(mutex_){};               // that there are of a class

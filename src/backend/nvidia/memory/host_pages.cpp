@@ -112,9 +112,10 @@ void HostPages::leave(const Gpu& gpu) {
   std::erase_if(members_, [&](const Member& member) { return member.gpu == &gpu; });
 }
 
-bool HostPages::allSee(const std::byte* start, size_t bytes) {
-  return std::all_of(members_.begin(), members_.end(),
-                     [&](const Member& member) { return member.known->placeOf(start, bytes) == Place::Pinned; });
+bool HostPages::sees(const Gpu& gpu, const std::byte* start, size_t bytes) {
+  return std::ranges::any_of(members_, [&](const Member& member) {
+    return member.gpu == &gpu && member.known->placeOf(start, bytes) == Place::Pinned;
+  });
 }
 
 Result<host_register::LockState> HostPages::lock(void* start, size_t bytes, bool readOnly) {
@@ -188,30 +189,14 @@ void HostPages::showLocked(std::byte* start, size_t bytes, bool readOnly) {
            members_.size(), bytes, static_cast<void*>(start));
 }
 
-CUresult HostPages::showOnce(std::byte* start, size_t bytes) {
+CUresult HostPages::showOnce(const Gpu& user, std::byte* start, size_t bytes) {
   const MutexLock guard(mutex_);
-  if (allSee(start, bytes)) return CUDA_SUCCESS;
+  if (sees(user, start, bytes)) return CUDA_SUCCESS;
   const bool wasShown = shown_.contains(start);
   showLocked(start, bytes, false);
-  if (allSee(start, bytes)) return CUDA_SUCCESS;
+  if (sees(user, start, bytes)) return CUDA_SUCCESS;
   if (!wasShown) hideLocked(start, bytes);
   return fail(CUDA_ERROR_OUT_OF_MEMORY, "%zu bytes of the host cannot be shown to the device", bytes);
-}
-
-Result<std::byte*> HostPages::allocate(size_t bytes) {
-  void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return fail(CUDA_ERROR_OUT_OF_MEMORY, "no %zu bytes to be pinned", bytes);
-  (void)madvise(memory, bytes, MADV_DONTFORK);
-  auto* const start = static_cast<std::byte*>(memory);
-  const CUresult shown = showOnce(start, bytes);
-  if (shown == CUDA_SUCCESS) return start;
-  munmap(memory, bytes);
-  return shown;
-}
-
-void HostPages::release(std::byte* start, size_t bytes) {
-  hide(start, bytes);
-  munmap(start, bytes);
 }
 
 void HostPages::hide(std::byte* start, size_t bytes) {
@@ -234,6 +219,22 @@ void HostPages::hideLocked(std::byte* start, size_t bytes) {
     if (from < start) showLocked(from, static_cast<size_t>(start - from), readOnly);
     if (behind > end) showLocked(end, static_cast<size_t>(behind - end), readOnly);
   }
+}
+
+Result<std::byte*> GpuHostPages::allocate(size_t bytes) {
+  void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return fail(CUDA_ERROR_OUT_OF_MEMORY, "no %zu bytes to be pinned", bytes);
+  (void)madvise(memory, bytes, MADV_DONTFORK);
+  auto* const start = static_cast<std::byte*>(memory);
+  const CUresult shown = showOnce(start, bytes);
+  if (shown == CUDA_SUCCESS) return start;
+  munmap(memory, bytes);
+  return shown;
+}
+
+void GpuHostPages::release(std::byte* start, size_t bytes) {
+  pages_.hide(start, bytes);
+  munmap(start, bytes);
 }
 
 }  // namespace vg::backend::nvidia

@@ -30,11 +30,8 @@ class HostPages final : public host_register::PageLocker {
   // Whole pages that are locked already; nothing happens if they are shown. Any part of what was shown can be hidden.
   void show(std::byte* start, size_t bytes, bool readOnly);
   void hide(std::byte* start, size_t bytes);
-  // The same once, and for ever. CUDA_ERROR_OUT_OF_MEMORY when the driver refuses to pin for one of the GPUs.
-  CUresult showOnce(std::byte* start, size_t bytes);
-  // Memory of our own, zeroed, in whole pages, of which a fork gets no copy. CUDA_ERROR_OUT_OF_MEMORY.
-  Result<std::byte*> allocate(size_t bytes);
-  void release(std::byte* start, size_t bytes);
+  // The same once, and for ever. CUDA_ERROR_OUT_OF_MEMORY when `user` does not see it.
+  CUresult showOnce(const Gpu& user, std::byte* start, size_t bytes);
 
  private:
   struct Member {
@@ -46,7 +43,7 @@ class HostPages final : public host_register::PageLocker {
   void hideLocked(std::byte* start, size_t bytes) VG_REQUIRES(mutex_);
   void holdPage(std::byte* page, bool readOnly) VG_REQUIRES(mutex_);
   void dropPage(std::byte* page) VG_REQUIRES(mutex_);
-  bool allSee(const std::byte* start, size_t bytes) VG_REQUIRES(mutex_);
+  bool sees(const Gpu& gpu, const std::byte* start, size_t bytes) VG_REQUIRES(mutex_);
 
   Uvm& uvm_;
   host_register::SystemPageLocker system_;
@@ -62,12 +59,19 @@ class HostPages final : public host_register::PageLocker {
   std::map<std::byte*, PartPage> partPages_ VG_GUARDED_BY(mutex_);
 };
 
-// Lets a GPU see the host's pages as long as this lives.
-class SeesHostPages {
+// Lets a GPU see the host's pages as long as this lives, and gives it pages of its own. What it needs must be pinned
+// for this GPU; whether others see it, too, does not matter. Thread-safe.
+class GpuHostPages {
  public:
-  SeesHostPages(HostPages& pages, Gpu& gpu, KnownRanges& known) : pages_(pages), gpu_(gpu) { pages.join(gpu, known); }
-  ~SeesHostPages() { pages_.leave(gpu_); }
-  SeesHostPages(const SeesHostPages&) = delete;
+  GpuHostPages(HostPages& pages, Gpu& gpu, KnownRanges& known) : pages_(pages), gpu_(gpu) { pages.join(gpu, known); }
+  ~GpuHostPages() { pages_.leave(gpu_); }
+  GpuHostPages(const GpuHostPages&) = delete;
+
+  // Shows whole pages, once and for ever. CUDA_ERROR_OUT_OF_MEMORY when the driver refuses to pin them.
+  CUresult showOnce(std::byte* start, size_t bytes) { return pages_.showOnce(gpu_, start, bytes); }
+  // Memory of our own, zeroed, in whole pages, of which a fork gets no copy. CUDA_ERROR_OUT_OF_MEMORY.
+  Result<std::byte*> allocate(size_t bytes);
+  void release(std::byte* start, size_t bytes);
 
  private:
   HostPages& pages_;
