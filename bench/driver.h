@@ -38,8 +38,13 @@ Function* entry(const char* name) {
   }
   return reinterpret_cast<Function*>(found);
 }
-// DRIVER(cuMemFree_v2) is a pointer to that function, of the header's type.
-#define DRIVER(name) vg::bench::entry<decltype(name)>(#name)
+// DRIVER(cuMemFree_v2) is a pointer to that function, of the header's type. Looked up once: what is measured is the
+// call.
+#define DRIVER(name)                                                    \
+  ([] {                                                                 \
+    static auto* const found = vg::bench::entry<decltype(name)>(#name); \
+    return found;                                                       \
+  }())
 
 inline void check(CUresult result, const char* what) {
   if (result == CUDA_SUCCESS) return;
