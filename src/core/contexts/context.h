@@ -18,6 +18,7 @@
 #include "base/result.h"
 #include "base/sync/mutex.h"
 #include "core/contexts/context_storage.h"
+#include "core/contexts/host_blocks.h"
 #include "core/dumps/core_dump_attributes.h"
 #include "core/process/thread_state.h"
 #include "core/streams/stream.h"
@@ -50,6 +51,7 @@ class Context final : public StreamOwner {
   StreamSet& streams() { return streams_; }  // those of its green contexts are linked to it
   Stream& legacyStream() { return streams::legacy(streams_); }
   LocalStorage& localStorage() { return localStorage_; }
+  HostBlocks& hostBlocks() { return hostBlocks_; }
   DumpAttributes& dumpAttributes() { return dumpAttributes_; }
   const DumpAttributes& dumpAttributes() const { return dumpAttributes_; }
   // Waits for all work of the context; then its sticky error, if any.
@@ -83,6 +85,7 @@ class Context final : public StreamOwner {
 
   StreamSet streams_;
   LocalStorage localStorage_;
+  HostBlocks hostBlocks_;
   DumpAttributes dumpAttributes_{DumpAttributes::Of::Context};
   backend::KernelLimits kernelLimits_;
   std::atomic<int> cacheConfig_{0};

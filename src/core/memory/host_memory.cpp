@@ -1,13 +1,10 @@
 #include "core/memory/host_memory.h"
 
-#include <map>
 #include <utility>
 #include <vector>
 
 #include "base/memory/own_memory.h"
-#include "base/sync/mutex.h"
 #include "base/undo.h"
-#include "base/undying.h"
 #include "core/contexts/context.h"
 #include "core/memory/device_visible_host.h"
 #include "core/memory/memory.h"
@@ -22,42 +19,6 @@ namespace {
 // Programs hand page-locked memory to system calls that want whole pages.
 constexpr size_t kHostPage = 4096;
 
-// Of what cuMemHostGetFlags says, whether memory is portable: all of it is, but the vendor's driver tells of small
-// allocations what the first in their block was asked for. Blocks are a context's, and write-combined memory has its
-// own.
-class BlockFlags {
- public:
-  // What to remember of an allocation: the flags with the portable bit of its block.
-  unsigned join(const Context& context, size_t bytes, unsigned flags) {
-    if (bytes >= kOfItsOwn) return flags;
-    const MutexLock lock(mutex_);
-    Block& block = blocks_[{&context, flags & CU_MEMHOSTALLOC_WRITECOMBINED}];
-    if (!block.live++) block.portable = flags & CU_MEMHOSTALLOC_PORTABLE;
-    return (flags & ~unsigned{CU_MEMHOSTALLOC_PORTABLE}) | block.portable;
-  }
-  void leave(const Context* context, size_t bytes, unsigned flags) {
-    if (bytes >= kOfItsOwn) return;
-    const MutexLock lock(mutex_);
-    const auto block = blocks_.find({context, flags & CU_MEMHOSTALLOC_WRITECOMBINED});
-    if (block != blocks_.end() && !--block->second.live) blocks_.erase(block);
-  }
-  void forget(const Context& context) {
-    const MutexLock lock(mutex_);
-    std::erase_if(blocks_, [&](const auto& entry) { return entry.first.first == &context; });
-  }
-
- private:
-  static constexpr size_t kOfItsOwn = size_t{1} << 20;  // bytes
-  struct Block {
-    unsigned portable = 0, live = 0;
-  };
-  Mutex mutex_;
-  std::map<std::pair<const Context*, unsigned>, Block> blocks_ VG_GUARDED_BY(mutex_);
-};
-BlockFlags& blockFlags() {  // never destroyed
-  return undying<BlockFlags, BlockFlags>();
-}
-
 }  // namespace
 
 Result<void*> allocateHost(Context& context, size_t bytes, unsigned flags) {
@@ -66,10 +27,10 @@ Result<void*> allocateHost(Context& context, size_t bytes, unsigned flags) {
   if (!bytes) return static_cast<void*>(nullptr);
   VG_TRY(alloc::Heap & heap, pinnedHeap());
   const size_t alignment = bytes < kHostPage ? 0 : kHostPage;
-  const unsigned told = blockFlags().join(context, bytes, flags);
+  const unsigned told = context.hostBlocks().join(bytes, flags);
   Result<alloc::Record*> record = heap.allocate(bytes, {alloc::Kind::Pinned, &context, told, alignment});
   if (record) return static_cast<void*>(record.value()->data());
-  blockFlags().leave(&context, bytes, told);
+  context.hostBlocks().leave(bytes, told);
   return record.error();
 }
 
@@ -79,15 +40,15 @@ CUresult releaseHost(void* pointer) {
   if (!record || record->data() != pointer || record->kind.load(std::memory_order_relaxed) != alloc::Kind::Pinned)
     return fail(CUDA_ERROR_INVALID_VALUE, "%p is not the start of page-locked memory", pointer);
   const uint64_t id = record->id.load(std::memory_order_relaxed);
-  const Context* const owner = ownerOf(*record);
+  Context* const owner = ownerOf(*record);
   const size_t bytes = record->bytes();
   const unsigned flags = record->flags.load(std::memory_order_relaxed);
-  const CUresult waited = drain(ownerOf(*record));
+  const CUresult waited = drain(owner);
   if (waited == CUDA_ERROR_NOT_PERMITTED) return waited;
   VG_TRY(alloc::Heap & heap, pinnedHeap());
   if (!heap.release(reinterpret_cast<uintptr_t>(pointer), id))
     return fail(CUDA_ERROR_INVALID_VALUE, "%p is being freed elsewhere", pointer);
-  blockFlags().leave(owner, bytes, flags);
+  if (owner) owner->hostBlocks().leave(bytes, flags);
   return waited;
 }
 
@@ -161,7 +122,7 @@ CUresult unregisterHost(void* pointer) {
 }
 
 void unregisterAll(Context& context) {
-  blockFlags().forget(context);  // whose allocations end, too
+  context.hostBlocks().forget();  // whose allocations end, too
   std::vector<const alloc::Record*> owned;
   table().ranges().forEach([&](const alloc::Record& record) {
     const bool registered = record.kind.load(std::memory_order_relaxed) == alloc::Kind::Registered;
