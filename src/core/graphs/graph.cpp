@@ -159,7 +159,7 @@ std::vector<GraphNode*> Graph::sorted() const {
   };
   std::priority_queue<GraphNode*, std::vector<GraphNode*>, decltype(later)> ready(later);
   for (GraphNode* node : nodes_)
-    if (!(node->open_ = node->dependencies_.size())) ready.push(node);
+    if (!(node->scratch_ = node->dependencies_.size())) ready.push(node);
   std::vector<GraphNode*> order;
   order.reserve(nodes_.size());
   while (!ready.empty()) {
@@ -167,7 +167,7 @@ std::vector<GraphNode*> Graph::sorted() const {
     ready.pop();
     order.push_back(node);
     for (const Dependency& after : node->dependents_)
-      if (!--after.node->open_) ready.push(after.node);
+      if (!--after.node->scratch_) ready.push(after.node);
   }
   return order;
 }
@@ -249,24 +249,23 @@ NodeParams cloneParams(const NodeParams& source) {
 }  // namespace
 
 void Graph::copyFrom(const Graph& source) {
-  std::unordered_map<const GraphNode*, GraphNode*> copies;
-  copies.reserve(source.nodes_.size());
-  nodes_.reserve(source.nodes_.size());
+  const size_t first = nodes_.size();
+  nodes_.reserve(first + source.nodes_.size());
   for (const GraphNode* node : source.nodes_) {
+    node->scratch_ = nodes_.size();
     GraphNode& copy = *nodeSlab.create(*this, nextId(), cloneParams(node->params));
     forOwned(copy.params, [&](Graph& graph) { graph.setOwner(&copy); });
     copy.origin_ = node->id();
     nodes_.push_back(&copy);
-    copies.emplace(node, &copy);
   }
   const auto translate = [&](std::vector<Dependency> edges) {
-    for (Dependency& edge : edges) edge.node = copies.at(edge.node);
+    for (Dependency& edge : edges) edge.node = nodes_[edge.node->scratch_];
     return edges;
   };
-  for (const GraphNode* node : source.nodes_) {
-    GraphNode& copy = *copies.at(node);
-    copy.dependencies_ = translate(node->dependencies_);
-    copy.dependents_ = translate(node->dependents_);
+  for (size_t i = 0; i < source.nodes_.size(); ++i) {
+    GraphNode& copy = *nodes_[first + i];
+    copy.dependencies_ = translate(source.nodes_[i]->dependencies_);
+    copy.dependents_ = translate(source.nodes_[i]->dependents_);
   }
   for (auto [object, count] : source.userObjects) {
     object->hold(count, false);

@@ -121,7 +121,8 @@ class GraphNode {
   const uint64_t id_;
   uint64_t origin_ = 0;
   std::vector<Dependency> dependencies_, dependents_;
-  mutable size_t open_ = 0;    // dependencies not seen yet, while nodes are being sorted
+  // While nodes are being sorted: dependencies not seen yet. While they are copied: the copy's place.
+  mutable size_t scratch_ = 0;
   mutable uint64_t mark_ = 0;  // the last round of markBefore() that met it
 
  public:
