@@ -21,6 +21,7 @@ class FollowedSteps {
 
   // The numbers of the steps in the last run, by step; none: nobody follows it.
   void number(std::vector<uint64_t> works) { works_ = std::move(works); }
+  bool isUnnumbered() const { return works_.empty(); }
   uint64_t workOf(size_t step) const { return works_.empty() ? 0 : works_[step]; }
 
  private:

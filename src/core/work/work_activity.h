@@ -59,6 +59,9 @@ class OfGraph {
   const uint32_t before_;
 };
 
+// Whether what the thread does belongs to a graph that is recorded.
+inline bool isToldInGraph() { return activity::threadPart.runsFor; }
+
 // Does the work; tells of it if it belongs to a graph that is recorded. `describe()` gives what Here takes beside the
 // origin.
 template <class Describe, class Work>
