@@ -140,7 +140,19 @@ struct alignas(64) Launch {
 };
 static_assert(sizeof(Launch) == 128);
 
-enum class MemoryKind : uint8_t { Device, Array, Pool, Managed, Pinned, Registered, Mapped, Graph, Imported, Physical };
+enum class MemoryKind : uint8_t {
+  Device,
+  Array,
+  Pool,
+  Managed,
+  Pinned,
+  Registered,
+  Mapped,
+  Graph,
+  Imported,
+  Physical,
+  Module,  // device memory for code and variables
+};
 
 struct Memory {
   MemoryKind kind;

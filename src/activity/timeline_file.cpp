@@ -25,9 +25,9 @@ constexpr size_t kNumbers = 192;  // bytes for the numbers of an event
 // Tracks of a device that are no streams: numbers that streams, which count from 1, do not reach.
 constexpr uint64_t kMemoryTrack = 0;
 
-const char* const kMemoryKinds[] = {"device memory",   "array",          "pool memory",   "managed memory",
-                                    "pinned memory",   "registered",     "mapped memory", "graph memory",
-                                    "imported memory", "physical memory"};
+const char* const kMemoryKinds[] = {"device memory",   "array",           "pool memory",    "managed memory",
+                                    "pinned memory",   "registered",      "mapped memory",  "graph memory",
+                                    "imported memory", "physical memory", "module's memory"};
 
 std::string readLine(const std::string& path) {
   char text[256];

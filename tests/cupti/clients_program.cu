@@ -160,7 +160,9 @@ void look() {
     if (record->kind == CUPTI_ACTIVITY_KIND_SYNCHRONIZATION) expectCall<CUpti_ActivitySynchronization2>(record, "");
     if (record->kind == CUPTI_ACTIVITY_KIND_MEMORY2) {
       const auto* const memory = reinterpret_cast<const CUpti_ActivityMemory4*>(record);
-      ++(memory->memoryOperationType == 1 ? allocations : releases);
+      // That of a module ends with it.
+      if (memory->memoryKind != CUPTI_ACTIVITY_MEMORY_KIND_DEVICE_STATIC)
+        ++(memory->memoryOperationType == 1 ? allocations : releases);
       EXPECT(memory->address && memory->bytes);
     }
   });

@@ -514,6 +514,27 @@ TEST_F(Cupti, TellsOfWaitsEventsStreamsAndMemory) {
   cuStreamDestroy(stream);
 }
 
+// Memory that no call of the program allocated has a kind of its own: a real GPU also has code in it.
+TEST_F(Cupti, MemoryOfAModuleIsStatic) {
+  enable({CUPTI_ACTIVITY_KIND_MEMORY2});
+  const char kVariable[] = ".version 7.0\n.target sm_50\n.address_size 64\n.visible .global .b8 bytes[6000];\n";
+  CUmodule module;
+  CUdeviceptr address = 0;
+  size_t bytes = 0;
+  ASSERT_EQ(cuModuleLoadData(&module, kVariable), CUDA_SUCCESS);
+  ASSERT_EQ(cuModuleGetGlobal(&address, &bytes, module, "bytes"), CUDA_SUCCESS);
+  ASSERT_EQ(cuModuleUnload(module), CUDA_SUCCESS);
+  std::vector<uint32_t> operations;
+  eachRecord([&](const CUpti_Activity* record) {
+    const auto* const memory = reinterpret_cast<const CUpti_ActivityMemory4*>(record);
+    if (record->kind != CUPTI_ACTIVITY_KIND_MEMORY2) return;
+    EXPECT_EQ(memory->memoryKind, CUPTI_ACTIVITY_MEMORY_KIND_DEVICE_STATIC);
+    if (memory->address <= address && address + bytes <= memory->address + memory->bytes)
+      operations.push_back(memory->memoryOperationType);
+  });
+  EXPECT_EQ(operations, (std::vector<uint32_t>{1, 2}));
+}
+
 TEST_F(Cupti, GraphsAreTracedWholeOrByTheirNodes) {
   CUstream stream;
   CUgraph graph;

@@ -33,9 +33,12 @@ int deviceOf(const alloc::Record& record) {
 
 namespace {
 
-Result<alloc::Record*> allocateRecord(Context& context, size_t bytes, alloc::Kind kind, size_t alignment) {
+constexpr uint32_t kOfModule = 1;  // flag of device memory
+
+Result<alloc::Record*> allocateRecord(Context& context, size_t bytes, alloc::Kind kind, size_t alignment,
+                                      uint32_t flags = 0) {
   VG_TRY(alloc::Heap & heap, deviceHeap(context.device()));
-  const alloc::Description description{kind, &context, 0, alignment};
+  const alloc::Description description{kind, &context, flags, alignment};
   Result<alloc::Record*> first = heap.allocate(bytes, description);
   if (first) [[likely]]
     return first.value();
@@ -62,6 +65,16 @@ Result<CUdeviceptr> allocate(Context& context, size_t bytes, size_t alignment) {
   if (!bytes) return fail(CUDA_ERROR_INVALID_VALUE, "an allocation of 0 bytes");
   VG_TRY(const alloc::Record* record, allocateRecord(context, bytes, alloc::Kind::Device, alignment));
   return record->base.load(std::memory_order_relaxed);
+}
+
+Result<CUdeviceptr> allocateForModule(Context& context, size_t bytes, size_t alignment) {
+  VG_TRY(const alloc::Record* record, allocateRecord(context, bytes, alloc::Kind::Device, alignment, kOfModule));
+  return record->base.load(std::memory_order_relaxed);
+}
+
+bool isOfModule(const alloc::Record& record) {
+  return record.kind.load(std::memory_order_relaxed) == alloc::Kind::Device &&
+         record.flags.load(std::memory_order_relaxed) == kOfModule;
 }
 
 Result<const alloc::Record*> allocateForArray(Context& context, size_t bytes) {

@@ -38,6 +38,10 @@ Result<CUdeviceptr> allocateManaged(Context& context, size_t bytes, unsigned fla
 // first device, untouched by releaseAll. Ended by releaseNow.
 Result<CUdeviceptr> allocateProcessManaged(size_t bytes, size_t alignment = 0);
 
+// As allocate(), for the code and variables of a module. Ended by releaseNow.
+Result<CUdeviceptr> allocateForModule(Context& context, size_t bytes, size_t alignment);
+bool isOfModule(const alloc::Record& record);
+
 // cuMemFree: 0 is accepted. Waits for the work of the context that owns the memory, unless it is stream-ordered.
 CUresult release(CUdeviceptr address);
 // The same without waiting, for memory that nothing can be using (variables of an unloaded module).

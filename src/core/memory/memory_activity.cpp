@@ -15,7 +15,7 @@
 namespace vg::core::memory_activity {
 namespace {
 
-constexpr size_t kMostDevices = 256, kKinds = 10;
+constexpr size_t kMostDevices = 256, kKinds = 11;
 
 // Of each living allocation its bytes, by address; and sums. Under a lock of a few instructions, because who tells
 // holds one of his own. Never destroyed.
@@ -47,7 +47,9 @@ activity::Memory describe(activity::MemoryKind kind, bool freed) {
 }
 
 activity::Memory describe(const alloc::Record& record, bool freed) {
-  const auto kind = static_cast<activity::MemoryKind>(record.kind.load(std::memory_order_relaxed));
+  const auto kind = memory::isOfModule(record)
+                        ? activity::MemoryKind::Module
+                        : static_cast<activity::MemoryKind>(record.kind.load(std::memory_order_relaxed));
   activity::Memory memory = describe(kind, freed);
   const uint16_t window = record.window.load(std::memory_order_relaxed);
   memory.ofDevice = memory::inWindowOfDevice(record) && window < kMostDevices;

@@ -20,7 +20,7 @@ constinit Module* first VG_GUARDED_BY(listMutex) = nullptr;
 constinit std::atomic<unsigned> loaded{0};
 
 Result<CUdeviceptr> allocateVariables(void* owner, size_t bytes, size_t alignment) {
-  return memory::allocate(*static_cast<Context*>(owner), bytes, alignment);
+  return memory::allocateForModule(*static_cast<Context*>(owner), bytes, alignment);
 }
 
 void releaseVariables(void*, CUdeviceptr address) { (void)memory::releaseNow(address); }

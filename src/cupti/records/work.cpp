@@ -239,6 +239,8 @@ CUpti_ActivityMemoryKind kindOf(activity::MemoryKind kind) {
     case activity::MemoryKind::Pinned:
     case activity::MemoryKind::Registered:
       return CUPTI_ACTIVITY_MEMORY_KIND_PINNED;
+    case activity::MemoryKind::Module:
+      return CUPTI_ACTIVITY_MEMORY_KIND_DEVICE_STATIC;
     default:
       return CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
   }
