@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -19,6 +18,14 @@ bool isCompiler(const std::string& program) {
 
 bool buildsPrograms(const std::string& program) { return program == "nvcc" || program.starts_with("clang"); }
 
+// A cubin is a file that a program loads by itself: what gets built into programs is an object or a fat binary.
+bool makesModule(const std::string& program, pid_t process) {
+  if (program != "nvcc") return false;
+  for (const std::string& word : argumentsOf(process))
+    if (word == "-cubin" || word == "--cubin") return true;
+  return false;
+}
+
 // The `verdigris` command, which is the stand-in: in a wheel beside this library, else as the installed folders lie.
 std::string commandBeside(const std::string& folder) {
   for (const char* place : {"/verdigris", "/../bin/verdigris", "/../../bin/verdigris", "/../../../bin/verdigris"})
@@ -31,31 +38,15 @@ std::string commandBeside(const std::string& folder) {
 
 bool wantedForTheDriver(const std::string& driver) {
   for (pid_t process = getppid(); process > 0; process = parentOf(process)) {
-    if (buildsPrograms(programOf(process))) return false;
+    const std::string program = programOf(process);
+    if (buildsPrograms(program) && !makesModule(program, process)) return false;
     if (hasMapped(process, driver)) return true;
   }
   return false;
 }
 
-std::vector<std::string> ownArguments() {
-  std::vector<std::string> words;
-  std::FILE* const file = std::fopen("/proc/self/cmdline", "re");
-  if (!file) return words;
-  std::string word;
-  for (int c; (c = std::fgetc(file)) != EOF;) {
-    if (c) {
-      word.push_back(static_cast<char>(c));
-    } else {
-      words.push_back(std::move(word));
-      word.clear();
-    }
-  }
-  std::fclose(file);
-  return words;
-}
-
 void become(const std::string& command, const std::string& program) {
-  std::vector<std::string> words = ownArguments();
+  std::vector<std::string> words = argumentsOf(getpid());
   if (words.empty()) return;
   words[0] = realPath("/proc/self/exe");
   words.insert(words.begin(), {command, "--stand-in", program});

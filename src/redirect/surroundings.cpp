@@ -54,6 +54,21 @@ std::string programOf(pid_t process) {
   return whole.substr(whole.rfind('/') + 1);
 }
 
+std::vector<std::string> argumentsOf(pid_t process) {
+  std::vector<std::string> words;
+  const File file = open(pathIn(process, "cmdline"));
+  std::string word;
+  for (int c; file && (c = std::fgetc(file.get())) != EOF;) {
+    if (c) {
+      word.push_back(static_cast<char>(c));
+    } else {
+      words.push_back(std::move(word));
+      word.clear();
+    }
+  }
+  return words;
+}
+
 // The name of the program stands in parentheses and may hold any character.
 pid_t parentOf(pid_t process) {
   const File file = open(pathIn(process, "stat"));

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <string>
+#include <vector>
 
 namespace vg::redirect {
 
@@ -14,6 +15,8 @@ std::string ownFolder();
 
 // The file name of the program that a process runs, without folders; empty when that cannot be seen.
 std::string programOf(pid_t process);
+// The words of its command line; none when that cannot be seen.
+std::vector<std::string> argumentsOf(pid_t process);
 // 0 when there is none, or none that can be seen.
 pid_t parentOf(pid_t process);
 // Whether a process has this file mapped. `path` has no links in it.

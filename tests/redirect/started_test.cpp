@@ -92,6 +92,16 @@ TEST_F(Started, OfNvccItStaysWhatItIs) {
   EXPECT_EQ(contentOf(output), kNative);
 }
 
+// A module by itself is for the program that started nvcc (PyCUDA does).
+TEST_F(Started, OfNvccForALoneModuleItGivesThePtxBack) {
+  for (const char* option : {"-cubin", "--cubin"}) {
+    EXPECT_EQ(spawn({kNvcc.c_str(), command("-arch=sm_90 " + input).c_str(), option}), 0);
+    EXPECT_EQ(contentOf(output), either(kText)) << option;
+  }
+  EXPECT_EQ(spawn({kNvcc.c_str(), command("-arch=sm_90 " + input).c_str(), "-fatbin"}), 0);
+  EXPECT_EQ(contentOf(output), kNative);
+}
+
 TEST_F(Started, TellsItsVersionAndThatItIsRedirected) {
   EXPECT_EQ(shell(kPtxas + " --version"), 0);
   EXPECT_NE(said.find("release 13.0, V13.0.88"), std::string::npos) << said;
