@@ -115,7 +115,7 @@ Name ControlFlow::among(const Name& members, const Name& test) {
 }
 
 void ControlFlow::branch(int depth) {
-  if (uniform() && chance(30)) return uniformBranch(depth);
+  if (uniform() && chance(30)) return chance(60) ? uniformBranch(depth) : joinedBranch(depth);
   const Name p = condition();
   const uint32_t id = labels_++;
   const bool otherwise = chance(50);
@@ -144,6 +144,33 @@ void ControlFlow::uniformBranch(int depth) {
   label("Else", id);
   body(depth, flow_);
   label("End", id);
+}
+
+// Two ways of the whole block, each of which some lanes leave half-way; all others go on at one place.
+void ControlFlow::joinedBranch(int depth) {
+  const Name p = fresh('p', tests_);
+  const uint32_t id = labels_++;
+  line("setp.gt.u32 %s, %s, %u;", p.c_str(), pick(uniform_).c_str(), below(9));
+  line("@%s bra $Else%u;", p.c_str(), id);
+  leftHalfWay(depth, id);
+  line("bra $Next%u;", id);
+  label("Else", id);
+  leftHalfWay(depth, id);
+  label("Next", id);
+  body(depth, {"", false});
+  label("End", id);
+}
+
+void ControlFlow::leftHalfWay(int depth, uint32_t id) {
+  const Scope saved = scope_;
+  const Flow around = flow_;
+  statements(depth + 1);
+  line("@%s bra $End%u;", condition().c_str(), id);
+  flow_ = {"", false};
+  statements(depth + 1);
+  effect();
+  flow_ = around;
+  scope_ = saved;
 }
 
 void ControlFlow::loop(int depth) {

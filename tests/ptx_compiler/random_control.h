@@ -40,6 +40,8 @@ class ControlFlow : protected Statements {
   // Control flow.
   void branch(int depth);
   void uniformBranch(int depth);
+  void joinedBranch(int depth);
+  void leftHalfWay(int depth, uint32_t id);
   void loop(int depth);
   void countedLoop(int depth);
   void trackedLoop(int depth);

@@ -10,20 +10,19 @@
 namespace vg::ptx::gen {
 namespace {
 
-// A pass through a region that takes turns begins at its beginning, also for lanes that have entered it further down.
-// So a block outside that dominates only some of its blocks does not dominate them in the code.
+// Masked code goes through all of a region, in one order, wherever lanes come into it, and a region that takes turns
+// begins at its beginning again. So a block outside that dominates only some of its blocks does not dominate them in
+// the code.
 void markBypassed(Program& program, uint32_t component) {
   const std::vector<BlockId>& blocks = program.components[component].blocks;
-  const auto dominatesAll = [&](BlockId b) {
-    return std::ranges::all_of(blocks, [&](BlockId inside) { return program.dominates(b, inside); });
-  };
+  BlockId common = blocks.front();  // dominates all of the region
+  for (const BlockId inside : blocks)
+    while (!program.dominates(common, inside)) common = program.immediateDominator[common];
   for (const BlockId inside : blocks) {
-    for (BlockId b = program.immediateDominator[inside]; b != 0 && b != kNone; b = program.immediateDominator[b]) {
-      Block& block = program.blocks[b];
-      if (block.component == component) continue;
-      if (dominatesAll(b)) break;  // and so does all above
-      block.bypassed = true;
-    }
+    BlockId b = program.immediateDominator[inside];
+    if (b == kNone || program.blocks[b].component == component) continue;  // what is above is above that one, too
+    for (; b != 0 && b != kNone && !program.dominates(b, common); b = program.immediateDominator[b])
+      if (program.blocks[b].component != component) program.blocks[b].bypassed = true;
   }
 }
 
@@ -34,8 +33,7 @@ void noteEntriesAndExits(Program& program) {
     for (BlockId b : c.blocks)
       for (BlockId s : program.blocks[b].successors)
         if (s == end && c.exit != end) c.hasLaneExits = true;
-  for (uint32_t c = 0; c < program.components.size(); ++c)
-    if (program.components[c].takesTurns) markBypassed(program, c);
+  for (uint32_t c = 0; c < program.components.size(); ++c) markBypassed(program, c);
 }
 
 }  // namespace

@@ -118,7 +118,7 @@ struct Block {
   bool divergent = false;      // ends in a branch whose lanes may disagree
   bool takesTurns = false;     // lanes come here at different times, each group on its own (lane_turns.h)
   uint32_t component = kNone;  // divergent region it belongs to
-  bool bypassed = false;       // a region that takes turns comes by what it dominates without having come by it
+  bool bypassed = false;       // code of a region comes by what it dominates without having come by it
 };
 
 struct Loop {
