@@ -14,6 +14,7 @@
 #include "base/settings.h"
 #include "base/sync/mutex.h"
 #include "base/system/file_size_guard.h"
+#include "base/text/format.h"
 #include "base/text/log_history.h"
 #include "base/text/plain_names.h"
 
@@ -27,6 +28,7 @@ constinit Mutex openMutex;
 constinit std::atomic<spdlog::logger*> logger{nullptr};  // leaked: other threads may be writing through an old one
 
 constexpr int kLinesPerSecond = 200;
+constexpr size_t kLongestName = 300;
 constinit std::atomic<long> rateSecond{0};
 constinit std::atomic<int> rateCount{0};
 
@@ -65,14 +67,18 @@ spdlog::logger& current() {
 // Needs no memory where there is none: the line then goes to stderr as it is.
 void writeList(Level level, const char* format, va_list args) {
   if (level < Level::Critical && !withinRate()) return;
-  char line[1024];
-  std::vsnprintf(line, sizeof line, format, args);
+  va_list again;
+  va_copy(again, args);
   const FileSizeGuard guard;
   try {
-    current().log(static_cast<spdlog::level::level_enum>(level), spdlog::string_view_t(plainNames(line)));
+    current().log(static_cast<spdlog::level::level_enum>(level),
+                  spdlog::string_view_t(plainNames(formatList(format, args), kLongestName)));
   } catch (...) {
+    char line[1024];
+    std::vsnprintf(line, sizeof line, format, again);
     dprintf(STDERR_FILENO, "verdigris: %s\n", line);
   }
+  va_end(again);
 }
 
 }  // namespace

@@ -1,14 +1,20 @@
 #include "base/text/format.h"
 
-#include <cstdarg>
 #include <cstdio>
 
 namespace vg {
 
 std::string format(const char* pattern, ...) {
-  char most[512];  // enough for nearly all
-  va_list arguments, again;
+  va_list arguments;
   va_start(arguments, pattern);
+  std::string text = formatList(pattern, arguments);
+  va_end(arguments);
+  return text;
+}
+
+std::string formatList(const char* pattern, va_list arguments) {
+  char most[512];  // enough for nearly all
+  va_list again;
   va_copy(again, arguments);
   const int length = std::vsnprintf(most, sizeof most, pattern, arguments);
   std::string text;
@@ -19,7 +25,6 @@ std::string format(const char* pattern, ...) {
     std::vsnprintf(text.data(), text.size() + 1, pattern, again);
   }
   va_end(again);
-  va_end(arguments);
   return text;
 }
 

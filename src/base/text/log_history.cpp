@@ -11,6 +11,8 @@
 
 #include "base/memory/slab.h"
 #include "base/sync/spin_lock.h"
+#include "base/text/format.h"
+#include "base/text/plain_names.h"
 #include "base/undying.h"
 
 namespace vg::log {
@@ -24,6 +26,7 @@ namespace {
 
 constexpr uint32_t kKept = 128;
 constexpr size_t kText = 240;
+constexpr size_t kLongestName = 80;
 
 struct Entry {
   timespec time;
@@ -76,6 +79,12 @@ bool takeUndelivered(Entry& entry) {
   return true;
 }
 
+// What is said of a name stays, where there is memory to shorten the name.
+void shorten(char (&text)[kText], const char* pattern, va_list arguments) try {
+  std::snprintf(text, sizeof text, "%s", plainNames(formatList(pattern, arguments), kLongestName).c_str());
+} catch (const std::bad_alloc&) {
+}
+
 // Without memory nothing is delivered before the next failure.
 void deliver() try {
   std::vector<Subscriber> callees;
@@ -96,7 +105,10 @@ constinit thread_local bool expectsFailures [[gnu::tls_model("initial-exec")]] =
 void remember(Severity severity, const char* format, va_list arguments) {
   if (expectsFailures) return;
   char text[kText];
-  std::vsnprintf(text, sizeof text, format, arguments);
+  va_list again;
+  va_copy(again, arguments);
+  if (std::vsnprintf(text, sizeof text, format, arguments) >= static_cast<int>(kText)) shorten(text, format, again);
+  va_end(again);
   append(severity, text);
 }
 

@@ -449,8 +449,7 @@ void* compileThread(void* argument) {
     compile(*job);
   } catch (const Unsupported& gap) {
     job->status = CUDA_ERROR_NOT_SUPPORTED;
-    job->log +=
-        job->request.entry + (job->request.function ? ", a function of it" : "") + ": not compiled: " + gap.what;
+    job->log += std::string(job->request.function ? "a function of it: " : "") + "not compiled: " + gap.what;
     if (gap.line) job->log += " (PTX line " + std::to_string(gap.line) + ")";
     job->log += "\n";
   } catch (const std::bad_alloc&) {
