@@ -3,9 +3,11 @@
 // sets the variable and comes by that block.
 #include <algorithm>
 
+#include "base/walk.h"
 #include "ptx/llvm/ir/control_flow.h"
 #include "ptx/llvm/ir/raw_code.h"
 #include "ptx/text/op.h"
+#include "ptx/text/opcodes.h"
 
 namespace vg::ptx::gen {
 namespace {
@@ -18,6 +20,8 @@ class BlockLayout {
  private:
   uint32_t thread(uint32_t b);  // follows empty blocks that only jump
   std::vector<std::vector<uint32_t>> ways() const;
+  std::vector<std::vector<uint32_t>> waysInOrder() const;
+  std::vector<bool> leadToMeetings() const;
   void untangleLoops(uint32_t start);
   void enterThrough(uint32_t dispatch, const TangledLoop& loop);
 
@@ -29,6 +33,31 @@ std::vector<std::vector<uint32_t>> BlockLayout::ways() const {
   std::vector<std::vector<uint32_t>> successors;
   for (const RawBlock& block : code_.blocks) successors.push_back(block.successors);
   return successors;
+}
+
+// By block: whether a way from it leads to a barrier, or to what lanes do together.
+std::vector<bool> BlockLayout::leadToMeetings() const {
+  const auto meets = [](const Item& item) {
+    return item.ast && (rowOf(item.ast->op).meets != Meets::Apart || item.ast->op == Op::Call);
+  };
+  std::vector<std::vector<uint32_t>> from(code_.blocks.size());
+  for (uint32_t b = 0; b < from.size(); ++b)
+    for (const uint32_t s : code_.blocks[b].successors) from[s].push_back(b);
+  Walk walk(from.size());
+  for (uint32_t b = 0; b < from.size(); ++b)
+    if (std::ranges::any_of(code_.blocks[b].items, meets)) walk.find(b);
+  while (const auto at = walk.next()) walk.findAll(from[*at]);
+  return walk.takeFound();
+}
+
+// The ways in the order in which they are gone behind each other, the last first: lanes that meet nobody before they
+// end come before those that go on to a barrier, as these may want what they write.
+std::vector<std::vector<uint32_t>> BlockLayout::waysInOrder() const {
+  std::vector<std::vector<uint32_t>> all = ways();
+  const std::vector<bool> leads = leadToMeetings();
+  for (std::vector<uint32_t>& of : all)
+    std::ranges::stable_partition(of, [&](uint32_t s) { return s == RawCode::kEnd || leads[s]; });
+  return all;
 }
 
 void BlockLayout::untangleLoops(uint32_t start) {
@@ -77,7 +106,7 @@ std::vector<uint32_t> BlockLayout::run(uint32_t first) {
   const uint32_t start = code_.newBlock();
   code_.jump(start, first);
   untangleLoops(start);
-  std::vector<uint32_t> order = orderBlocks(ways(), start);
+  std::vector<uint32_t> order = orderBlocks(waysInOrder(), start);
   std::vector<uint32_t> position(code_.blocks.size(), kNone);
   for (uint32_t n = 0; n < order.size(); ++n) position[order[n]] = n;
   program_.blocks.resize(order.size());
