@@ -94,7 +94,8 @@ void ControlFlow::statement(int depth) {
     if (kind < 36 && !callees_.empty()) return call();
   }
   if (kind < 44 && !members().empty()) return meet();
-  if (kind < 52 && shares_ && uniform()) return chance(50) ? exchangeInBlock() : reduceInBlock();
+  if (kind < 52 && shares_ && uniform())
+    return chance(50) ? exchangeInBlock() : chance(50) ? exchangeInBlockApart() : reduceInBlock();
   if (kind < 58 && depth > 0) return leave();
   if (kind < 62) return array();
   if (kind < 65) return vectors();

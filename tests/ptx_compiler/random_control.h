@@ -66,6 +66,7 @@ class ControlFlow : protected Statements {
   void mixTogether(const Name& word, const Name& members, const Name& from, const Name& first, Mix way);
   void exchangeApart(const Name& members);
   void exchangeInBlock();
+  void exchangeInBlockApart();
   void reduceInBlock();
 
   // Memory and packed halves.

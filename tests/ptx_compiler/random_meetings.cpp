@@ -190,6 +190,49 @@ void ControlFlow::exchangeInBlock() {
   line("bar.sync 0;");
 }
 
+// The same by lanes that come to a barrier in two branches, or to one that is also behind a branch of the others.
+void ControlFlow::exchangeInBlockApart() {
+  const uint32_t id = labels_++;
+  const Name bits = fresh('r', words_), p = fresh('p', tests_), sum = fresh('r', words_);
+  line("and.b32 %s, %s, %u;", bits.c_str(), lane_.c_str(), 1 + below(31));
+  line("setp.gt.u32 %s, %s, %u;", p.c_str(), bits.c_str(), chance(50) ? 0 : below(8));
+  line("mov.u32 %s, 0;", sum.c_str());
+  const bool counts = chance(40), isBehind = chance(40);
+  const auto exchange = [&] {
+    const Name mine = sharedWord("words", thread_), other = fresh('r', words_), seen = fresh('r', words_);
+    line("st.shared.u32 [%s], %s;", mine.c_str(), wordRegister().c_str());
+    if (counts)
+      line("barrier.red.popc.u32 %s, 0, %s;", sum.c_str(), condition().c_str());
+    else
+      line("barrier.sync 0;");
+    line("mad.lo.u32 %s, %s, 7, %u;", other.c_str(), thread_.c_str(), below(60));
+    line("and.b32 %s, %s, 255;", other.c_str(), other.c_str());
+    const Name theirs = sharedWord("words", other);
+    line("ld.shared.u32 %s, [%s];", seen.c_str(), theirs.c_str());
+    line("mad.lo.u32 %s, %s, 3, %s;", sum.c_str(), sum.c_str(), seen.c_str());
+    line("barrier.sync 0;");
+  };
+  const auto inBranch = [&] {
+    const Scope saved = scope_;
+    effect();
+    exchange();
+    effect();
+    scope_ = saved;
+  };
+  line("@%s bra $Else%u;", p.c_str(), id);
+  inBranch();
+  if (!isBehind) line("bra $End%u;", id);
+  label("Else", id);
+  if (isBehind) {  // once more for those of the first branch, and for the others both times here
+    exchange();
+    line("@!%s bra $End%u;", p.c_str(), id);
+  }
+  inBranch();
+  label("End", id);
+  line("bar.sync 0;");
+  line("mov.u32 %s, %s;", newWord().c_str(), sum.c_str());
+}
+
 void ControlFlow::reduceInBlock() {
   const Name p = condition();
   if (chance(40)) return line("bar.red.popc.u32 %s, 0, %s;", newWord().c_str(), p.c_str());

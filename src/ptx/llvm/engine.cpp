@@ -327,11 +327,12 @@ Program analyse(const Module& module, uint32_t entry, uint32_t root, const EmitO
     return built;
   };
   Program program = analysed({});
-  const Meetings parted = partedMeetings(program);
-  Meetings held = parted;
-  if (lanesTakeTurns(program) || !held.empty()) {
+  const Meetings joint = partedMeetings(program), parted = partedBarriers(program);
+  Meetings held = joint;
+  if (lanesTakeTurns(program) || !held.empty() || !parted.empty()) {
     held.merge(groupMeetings(program));
-    program = analysed({true, &held, &parted});  // they take turns up to where all meet, which then begins a block
+    // They take turns up to where all meet, which then begins a block.
+    program = analysed({true, &held, &joint, &parted});
   }
   const bool isAlone = options.loneWarp && root == entry && !program.callsApart;
   if (isAlone && !options.checksAccesses && !options.tellsMeetings) {

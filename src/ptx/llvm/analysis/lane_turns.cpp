@@ -115,7 +115,7 @@ bool dependsOnTime(const Program& program, const Instruction& i) {
 }
 
 bool maySignal(const Instruction& i) {
-  if (isHold(*i.ast)) return i.ast->has(Mod::Arrive);
+  if (isHold(*i.ast)) return !i.ast->has(Mod::Red);
   return rowOf(i.ast->op).writesMemory() && i.ast->space != Space::Local && i.ast->space != Space::Param;
 }
 

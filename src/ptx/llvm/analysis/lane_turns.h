@@ -14,6 +14,9 @@
 // (CodeExpander::expandHold): lanes tell that they have come, and wait in a loop, as for a flag, until all that the
 // mask names have told so or are not in the region any more. Shuffles, votes, matches and reductions of one kind and
 // mask are one operation in the same way (CodeExpander::expandJoint).
+//
+// So are barriers of the block to which lanes of a warp come apart (CodeExpander::expandPartedBarrier): each lane says
+// which one it has come to, and the warp comes when all in the region have said so.
 #pragma once
 
 #include <set>
@@ -41,5 +44,8 @@ Meetings partedMeetings(const Program& program);
 // What lanes do together whom a mask names that need not be all: they may come at different times where lanes take
 // turns.
 Meetings groupMeetings(const Program& program);
+// parted_barriers.cpp
+// The barriers of the block that lanes of a warp come to apart, for all that is known.
+Meetings partedBarriers(const Program& program);
 
 }  // namespace vg::ptx::gen

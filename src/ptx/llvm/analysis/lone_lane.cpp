@@ -115,9 +115,55 @@ bool alike(const Program& program, ValueId id, int depth) {
          std::ranges::all_of(i->sources, [&](ValueId s) { return s != kNone && alike(program, s, left); });
 }
 
+// Whether a comparison of the rank with this number, below which the first of two ranges ends, parts a warp.
+bool partsRanks(const ptx::Instruction& i, uint64_t number) {
+  if (i.has(Mod::Eq) || i.has(Mod::Ne)) return true;
+  const bool isIncluded = i.has(Mod::Le) || i.has(Mod::Ls) || i.has(Mod::Gt) || i.has(Mod::Hi);
+  return ((number + isIncluded) & kLanes) != 0;
+}
+
+// The same for a number on the left.
+bool partsRanksBehind(const ptx::Instruction& i, uint64_t number) {
+  if (i.has(Mod::Eq) || i.has(Mod::Ne)) return true;
+  const bool isIncluded = i.has(Mod::Lt) || i.has(Mod::Lo) || i.has(Mod::Ge) || i.has(Mod::Hs);
+  return ((number + isIncluded) & kLanes) != 0;
+}
+
+// Whether an operation with a number takes something out of the rank that is not alike in a warp.
+bool takesLaneBits(const ptx::Instruction& i, uint64_t number) {
+  switch (i.op) {
+    case Op::And:
+      return (number & kLanes) != 0;
+    case Op::Shr:
+      return number < kLaneBits;
+    case Op::Div:
+    case Op::Rem:
+      return (number & kLanes) != 0;
+    default:
+      return false;
+  }
+}
+
+bool differsByRank(const Program& program, const Instruction& i) {
+  if (i.sources.size() != 2) return false;
+  const auto left = knownBits(program, i.sources[0]), right = knownBits(program, i.sources[1]);
+  if (right && runsWithLanes(program, i.sources[0]))
+    return i.ast->op == Op::Setp ? partsRanks(*i.ast, *right) : takesLaneBits(*i.ast, *right);
+  return left && i.ast->op == Op::Setp && runsWithLanes(program, i.sources[1]) && partsRanksBehind(*i.ast, *left);
+}
+
+bool differs(const Program& program, ValueId id, int depth) {
+  const Instruction* const i = instructionOf(program, id);
+  if (!i || depth == 0 || i->guard != kNone || !rowOf(i->ast->op).has(Trait::Pure)) return false;
+  return differsByRank(program, *i) ||
+         std::ranges::any_of(i->sources, [&](ValueId s) { return s != kNone && differs(program, s, depth - 1); });
+}
+
 }  // namespace
 
 bool alikeInWarp(const Program& program, ValueId value) { return alike(program, value, kDepth); }
+
+bool differsInWarp(const Program& program, ValueId value) { return differs(program, value, kDepth); }
 
 bool onlyOneLaneReaches(const Program& program, BlockId block) {
   for (BlockId below = block; below != 0;) {

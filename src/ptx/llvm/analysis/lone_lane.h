@@ -14,4 +14,8 @@ bool onlyOneLaneReaches(const Program& program, BlockId block);
 // shifted to the right gives it.
 bool alikeInWarp(const Program& program, ValueId value);
 
+// True for what depends on which lane of its warp a thread is, as far as is certain: `lane & 1`, `threadIdx.x < 16`.
+// What is compared with numbers that are not known may divide warps alone.
+bool differsInWarp(const Program& program, ValueId value);
+
 }  // namespace vg::ptx::gen

@@ -2,13 +2,14 @@
 
 #include <algorithm>
 
+#include "ptx/llvm/ir/ptx_facts.h"
 #include "ptx/text/op.h"
 #include "ptx/text/opcodes.h"
 
 namespace vg::ptx::gen {
 
 bool endsInterval(const Instruction& i) {
-  if (isBlockBarrier(*i.ast)) return !i.ast->has(Mod::Arrive);
+  if (isBlockBarrier(*i.ast) || comesToBarrier(*i.ast)) return !i.ast->has(Mod::Arrive);
   return rowOf(i.ast->op).meets == Meets::Object && (i.ast->has(Mod::TestWait) || i.ast->has(Mod::TryWait));
 }
 

@@ -71,7 +71,8 @@ class Emitter {
   Stacks stacks_{emission_, runner_, masks_, values_, predicates_};
   HeldLanes held_{emission_, runner_, masks_, values_, predicates_};
   Lanes lanes_{emission_, masks_, values_, predicates_, held_};
-  Barriers barriers_{emission_, runner_, masks_, values_, predicates_, suspensions_, held_};
+  PartedBarriers parted_{emission_, runner_, masks_, values_, predicates_};
+  Barriers barriers_{emission_, runner_, masks_, values_, predicates_, suspensions_, held_, parted_};
   Syscalls syscalls_{emission_, runner_, masks_, values_, predicates_};
   AsyncOperations async_{emission_, runner_, masks_, values_, predicates_};
   RowTextures rowTextures_{emission_, runner_, masks_, values_};

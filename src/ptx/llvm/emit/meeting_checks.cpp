@@ -42,6 +42,8 @@ void MeetingChecks::followed(const Instruction& i) const {
 void MeetingChecks::before(const Instruction& i) {
   if (!options_.tellsMeetings || isPause(i)) return;
   if (isAsync(*i.ast)) unsupported(i, "an asynchronous operation, which is looked at elsewhere");
+  if (comesToBarrier(*i.ast))
+    unsupported(i, "a barrier that lanes of a warp come to apart, which is looked at elsewhere");
   if (isBarrier(i)) return beforeBarrier(i);
   if (waitsForCopies(*i.ast)) return tellCopies(i);
   if (ptx::rowOf(i.ast->op).has(Trait::Matrix)) return followed(i);

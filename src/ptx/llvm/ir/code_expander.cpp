@@ -91,6 +91,7 @@ void CodeExpander::expandSwitch(Expansion& x, const ptx::Instruction& i) {
 // What goes nowhere else.
 void CodeExpander::expandPlain(Expansion& x, const ptx::Instruction& i) {
   if (rules_.joint && rules_.joint->contains(&i) && rowOf(i.op).meets == Meets::Warp) return expandJoint(x, i);
+  if (rules_.parted && rules_.parted->contains(&i)) return expandPartedBarrier(x, i);
   if (rules_.held && rules_.held->contains(&i)) expandHold(x, i, 1);
   if (rules_.beginBlocks && lanesMeetAt(i, *x.instance.function) && !code_.blocks[x.current].items.empty()) {
     const uint32_t meeting = code_.newBlock();
@@ -120,28 +121,55 @@ ptx::Instruction& CodeExpander::copyMade(Expansion& x, const ptx::Instruction& i
   return made;
 }
 
+static void setWords(ptx::Instruction& made, std::initializer_list<Mod> words) {
+  made.op = Op::Barrier;
+  made.mods.reset();
+  for (const Mod word : words) made.mods.set(static_cast<size_t>(word));
+}
+
 // Goes before a meeting: lanes tell that they have come, and wait in a loop of their own. The last operands are the
 // mask and, as the first of several, what the lanes bring.
 void CodeExpander::expandHold(Expansion& x, const ptx::Instruction& i, uint32_t operands) {
-  const auto set = [](ptx::Instruction& made, Mod way) {
-    made.mods.set(static_cast<size_t>(Mod::Warp)).set(static_cast<size_t>(way));
-  };
   ptx::Instruction& arrives = copyMade(x, i);
-  arrives.op = Op::Barrier;
   arrives.pair = false;
-  arrives.mods.reset();
-  set(arrives, Mod::Arrive);
+  setWords(arrives, {Mod::Warp, Mod::Arrive});
   arrives.first += arrives.count - operands;
   arrives.count = operands;
+  setWords(expandWait(x, i), {Mod::Warp, Mod::Red});
+}
+
+// A loop of one instruction that finds out whether lanes go on.
+ptx::Instruction& CodeExpander::expandWait(Expansion& x, const ptx::Instruction& i) {
   const uint32_t waits = code_.newBlock(), behind = code_.newBlock(), goesOn = code_.newVariable(Class::Pred);
   code_.jump(x.current, waits);
   RawBlock& block = code_.blocks[waits];
-  set(code_.make(block.items, Op::Barrier, Type::Pred, {operand::variable(goesOn)}, i.line), Mod::Red);
+  ptx::Instruction& made = code_.make(block.items, Op::Barrier, Type::Pred, {operand::variable(goesOn)}, i.line);
   block.terminator = Block::Branch;
   block.condition = goesOn;
   block.successors = {behind, waits};
   block.line = i.line;
   x.current = behind;
+  return made;
+}
+
+// In place of a barrier of the block: lanes tell which they have come to, and wait until all of their warp have come to
+// one. The last that finds that out comes to the barrier for the whole warp.
+void CodeExpander::expandPartedBarrier(Expansion& x, const ptx::Instruction& i) {
+  const bool combines = i.has(Mod::Red);
+  const Mod how = i.has(Mod::Arrive) ? Mod::Arrive
+                  : !combines        ? Mod::Sync
+                  : i.has(Mod::And)  ? Mod::And
+                  : i.has(Mod::Or)   ? Mod::Or
+                                     : Mod::Add;
+  ptx::Instruction& comes = copyMade(x, i);
+  setWords(comes, {Mod::Warp, Mod::Cta, how});
+  comes.first += combines;
+  comes.count -= combines;
+  setWords(expandWait(x, i), {Mod::Warp, Mod::Cta, Mod::Red});
+  if (!combines) return;
+  ptx::Instruction& takes = copyMade(x, i);
+  setWords(takes, {Mod::Warp, Mod::Cta, Mod::Red, how == Mod::Add ? Mod::Popc : how});
+  takes.count = 1;
 }
 
 // Lanes that come by different branches and exchange something leave it in memory, and stay until each has taken what

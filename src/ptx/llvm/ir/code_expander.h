@@ -67,6 +67,8 @@ class CodeExpander {
   void expandSwitch(Expansion& x, const ptx::Instruction& i);
   void expandPlain(Expansion& x, const ptx::Instruction& i);
   void expandHold(Expansion& x, const ptx::Instruction& i, uint32_t operands);
+  ptx::Instruction& expandWait(Expansion& x, const ptx::Instruction& i);
+  void expandPartedBarrier(Expansion& x, const ptx::Instruction& i);
   void expandJoint(Expansion& x, const ptx::Instruction& i);
   ptx::Instruction& copyMade(Expansion& x, const ptx::Instruction& i);
   void expandMissing(Expansion& x, const ptx::Instruction& i);

@@ -75,7 +75,7 @@ bool isSyscall(std::string_view name) { return systemCallNamed(name) != SystemCa
 bool isCallApart(const Instruction& i) { return i.ast->op == Op::Call && !callOperands(*i.function, *i.ast).byName(); }
 
 bool readsSharedState(const ptx::Instruction& i) {
-  if (isHold(i)) return i.has(Mod::Red);
+  if (isHold(i)) return i.has(Mod::Red) && !takesFromBarrier(i);
   return readsStrongly(i);
 }
 
@@ -84,11 +84,23 @@ bool mayPoll(const ptx::Instruction& i, const Loop& loop) {
   return readsStrongly(i) || readsPastFirstCache(i) || ((loop.fenced || loop.rereads) && readsWeakly(i));
 }
 
-bool isBarrierOfBlock(const Instruction& i) { return isBlockBarrier(*i.ast) && i.block != kNone; }
+bool isBarrierOfBlock(const Instruction& i) {
+  return (isBlockBarrier(*i.ast) || comesToBarrier(*i.ast)) && i.block != kNone;
+}
 
 bool isPause(const Instruction& i) { return i.ast->op == Op::Bar && i.functionIndex == kNone; }
 
 bool isHold(const ptx::Instruction& i) { return i.op == Op::Barrier && i.has(Mod::Warp); }
+
+static bool isHoldOfBlock(const ptx::Instruction& i) { return isHold(i) && i.has(Mod::Cta); }
+
+static bool combines(const ptx::Instruction& i) { return i.has(Mod::Popc) || i.has(Mod::And) || i.has(Mod::Or); }
+
+bool comesToBarrier(const ptx::Instruction& i) { return isHoldOfBlock(i) && !i.has(Mod::Red); }
+
+bool takesFromBarrier(const ptx::Instruction& i) { return isHoldOfBlock(i) && i.has(Mod::Red) && combines(i); }
+
+bool waitsForBarrier(const ptx::Instruction& i) { return isHoldOfBlock(i) && i.has(Mod::Red) && !combines(i); }
 
 bool isJoint(const ptx::Instruction& i) { return rowOf(i.op).meets == Meets::Warp && i.has(Mod::Arrive); }
 

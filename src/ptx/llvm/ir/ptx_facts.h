@@ -41,6 +41,11 @@ bool lanesMeetAt(const ptx::Instruction& i, const ptx::Function& function);
 // Of the code that holds lanes where they meet (analysis/lane_turns.h), which no text has: with .arrive they tell that
 // they have come, with .red each finds out whether it may go on.
 bool isHold(const ptx::Instruction& i);
+// Holds of lanes that come to a barrier of the block: where they tell so, and where each takes what the barrier has
+// combined. In between they wait at one for whom neither is true.
+bool comesToBarrier(const ptx::Instruction& i);
+bool takesFromBarrier(const ptx::Instruction& i);
+bool waitsForBarrier(const ptx::Instruction& i);
 // An operation of lanes that have come to different instructions: what they bring to it lies in memory.
 bool isJoint(const ptx::Instruction& i);
 // Exchanges data between lanes, waits, or calls the runtime: needs the exact mask at its place.

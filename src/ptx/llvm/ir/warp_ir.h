@@ -176,9 +176,10 @@ struct Program {
 
 // What becomes of places where lanes of a warp meet.
 struct MeetingRules {
-  bool beginBlocks = false;                                  // where all do
-  const std::set<const ptx::Instruction*>* held = nullptr;   // where lanes wait for each other (lane_turns.h)
-  const std::set<const ptx::Instruction*>* joint = nullptr;  // of these, where lanes of different branches may meet
+  bool beginBlocks = false;                                   // where all do
+  const std::set<const ptx::Instruction*>* held = nullptr;    // where lanes wait for each other (lane_turns.h)
+  const std::set<const ptx::Instruction*>* joint = nullptr;   // of these, where lanes of different branches may meet
+  const std::set<const ptx::Instruction*>* parted = nullptr;  // barriers of the block that lanes come to apart
 };
 
 // Blocks, SSA values and loops of an entry, or of a function `root` that it calls apart, with everything it calls.

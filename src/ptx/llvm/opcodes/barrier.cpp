@@ -7,6 +7,9 @@ namespace vg::ptx::gen {
 
 void Barriers::emitBarrier(const Instruction& i) {
   const ptx::Instruction& ast = *i.ast;
+  if (comesToBarrier(ast)) return parted_.emitComing(i);
+  if (waitsForBarrier(ast)) return parted_.emitWait(i);
+  if (takesFromBarrier(ast)) return parted_.emitResult(i);
   if (isHold(ast)) return ast.has(Mod::Arrive) ? held_.emitArrival(i) : held_.emitHeld(i);
   if (ast.has(Mod::Warp)) return;  // lanes run in step; memory between them is in program order
   const auto act = [&] {

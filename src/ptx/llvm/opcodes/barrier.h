@@ -6,6 +6,7 @@
 #include "ptx/llvm/emit/predicates.h"
 #include "ptx/llvm/emit/runner.h"
 #include "ptx/llvm/emit/values.h"
+#include "ptx/llvm/flow/parted_barriers.h"
 #include "ptx/llvm/flow/suspensions.h"
 #include "ptx/llvm/opcodes/held_lanes.h"
 
@@ -14,14 +15,15 @@ namespace vg::ptx::gen {
 class Barriers : public EmitterPart {
  public:
   Barriers(Emission& emission, Runner& runner, Masks& masks, Values& values, Predicates& predicates,
-           Suspensions& suspensions, HeldLanes& held)
+           Suspensions& suspensions, HeldLanes& held, PartedBarriers& parted)
       : EmitterPart(emission),
         runner_(runner),
         masks_(masks),
         values_(values),
         predicates_(predicates),
         suspensions_(suspensions),
-        held_(held) {}
+        held_(held),
+        parted_(parted) {}
 
   void emitBarrier(const Instruction& i);
 
@@ -32,6 +34,7 @@ class Barriers : public EmitterPart {
   Predicates& predicates_;
   Suspensions& suspensions_;
   HeldLanes& held_;
+  PartedBarriers& parted_;
 };
 
 }  // namespace vg::ptx::gen
