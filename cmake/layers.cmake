@@ -9,6 +9,7 @@ function(vg_layer name)
     list(APPEND patterns ${CMAKE_SOURCE_DIR}/src/${name}/${room}/*.cpp)
   endforeach()
   file(GLOB sources CONFIGURE_DEPENDS ${patterns})
+  vg_own_sources(sources)
   add_library(${target} OBJECT ${sources})
   target_link_libraries(${target} PUBLIC vg_options ${LAYER_LIBS})
   # Inside, every symbol has its own name: cuda.h maps cuMemAlloc to cuMemAlloc_v2 for programs only.

@@ -5,11 +5,11 @@
 
 #include "base/log.h"
 #include "base/system/os.h"
-#include "base/system/processor.h"
 #include "copy/engines.h"
 #include "copy/guard.h"
 #include "copy/protected.h"
 #include "copy/revealer.h"
+#include "copy/string_moves.h"
 #include "copy/tiled_copy.h"
 #include "copy/watch.h"
 
@@ -30,9 +30,8 @@ constexpr size_t kCacheOfCore = size_t{16} << 20;
 
 Limits measureLimits() {
   const size_t all = os::lastCacheBytes(), cache = std::min(all, os::usableCores() * kCacheOfCore);
-  const bool fastRepMove = processor::has(processor::kFastRepMove);
-  return {fastRepMove ? size_t{2} << 10 : SIZE_MAX, cache * 3 / 8, all,
-          fastRepMove && processor::isIntel() ? size_t{32} << 20 : SIZE_MAX, cache * 3};
+  return {string_moves::movesFast() ? size_t{2} << 10 : SIZE_MAX, cache * 3 / 8, all,
+          string_moves::fillsFast() ? size_t{32} << 20 : SIZE_MAX, cache * 3};
 }
 
 const Limits& limits() {
@@ -72,7 +71,7 @@ struct RowCopier {
     destination += before;
     source += before;
     bytes -= before;
-    asm volatile("rep movsb" : "+D"(destination), "+S"(source), "+c"(bytes) : : "memory");
+    string_moves::move(destination, source, bytes);
   }
 };
 
@@ -223,9 +222,8 @@ void repFill(std::byte* destination, size_t bytes, uint32_t pattern) {
   engines().fill(destination, before, pattern);
   destination += before;
   bytes -= before;
-  size_t words = bytes / sizeof(uint64_t);
   const uint64_t both = uint64_t{pattern} << 32 | pattern;
-  asm volatile("rep stosq" : "+D"(destination), "+c"(words) : "a"(both) : "memory");
+  destination = string_moves::fill(destination, both, bytes / sizeof both);
   engines().fill(destination, bytes % sizeof(uint64_t), pattern);
 }
 

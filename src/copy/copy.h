@@ -26,8 +26,8 @@ inline constexpr size_t kParallelBytes = size_t{4} << 20;
 // How a context calls what these have met.
 inline constexpr char kFault[] = "a copy or fill touched memory that is not there";
 
-// The name of the instruction set in use: baseline, avx2 or avx512. Chosen at the first call from the processor and
-// VERDIGRIS_ISA.
+// The name of the instruction set in use: baseline, avx2, avx512 or neon. Chosen at the first call from the processor
+// and VERDIGRIS_ISA.
 const char* engineName();
 
 }  // namespace vg::copy

@@ -1,7 +1,6 @@
 #include "copy/engines.h"
 
-#include <immintrin.h>
-
+#include <iterator>
 #include <string>
 
 #include "base/log.h"
@@ -10,16 +9,23 @@
 namespace vg::copy {
 namespace {
 
+std::string allNames() {
+  std::string names;
+  for (const Engines* engines : kAllEngines) names += (names.empty() ? "" : " ") + std::string(engines->name);
+  return names;
+}
+
 const Engines& chooseEngines() {
   const std::string& wanted = settings().isa;
   for (const Engines* candidate : kAllEngines)
     if ((wanted.empty() || wanted == candidate->name) && candidate->supported()) return *candidate;
-  VG_LOG(Warn,
-         "VERDIGRIS_ISA=%s is unknown or not supported by this processor; using the best of baseline, avx2 and avx512",
-         wanted.c_str());
+  const Engines& last = **std::rbegin(kAllEngines);
+  if (wanted == "baseline") return last;
+  VG_LOG(Warn, "VERDIGRIS_ISA=%s is unknown or not supported by this processor; using the best of: %s", wanted.c_str(),
+         allNames().c_str());
   for (const Engines* candidate : kAllEngines)
     if (candidate->supported()) return *candidate;
-  return kBaselineEngines;
+  return last;
 }
 
 }  // namespace
@@ -28,7 +34,5 @@ const Engines& engines() {
   static const Engines& chosen = chooseEngines();
   return chosen;
 }
-
-void streamFence() { _mm_sfence(); }
 
 }  // namespace vg::copy

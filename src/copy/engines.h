@@ -28,10 +28,14 @@ struct Engines {
   void (*streamFill)(std::byte* destination, size_t bytes, uint32_t pattern);
 };
 
+// All of them, the widest first; for tests and benches. Every processor has the last one.
+#if defined(__x86_64__)
 extern const Engines kBaselineEngines, kAvx2Engines, kAvx512Engines;
-
-// All of them, the widest first; for tests and benches.
 inline constexpr const Engines* kAllEngines[] = {&kAvx512Engines, &kAvx2Engines, &kBaselineEngines};
+#else
+extern const Engines kNeonEngines;
+inline constexpr const Engines* kAllEngines[] = {&kNeonEngines};
+#endif
 
 // The ones in use: named by VERDIGRIS_ISA when the processor has them, else the widest.
 const Engines& engines();

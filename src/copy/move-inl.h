@@ -23,13 +23,14 @@ inline void moveEndVectors(std::byte* destination, const std::byte* source, size
   for (int i = 0; i < kCount; ++i) Isa::store(destination + bytes - kBlock + i * Isa::kBytes, last[i]);
 }
 
+using Single __attribute__((vector_size(16))) = long long;
 struct Pair {  // 32 bytes without asking for more than the baseline
-  __m128i low, high;
+  Single low, high;
 };
 
 inline void moveSmall(std::byte* destination, const std::byte* source, size_t bytes) {
   if (bytes >= 32) return moveEnds<Pair>(destination, source, bytes);
-  if (bytes >= 16) return moveEnds<__m128i>(destination, source, bytes);
+  if (bytes >= 16) return moveEnds<Single>(destination, source, bytes);
   if (bytes >= 8) return moveEnds<uint64_t>(destination, source, bytes);
   if (bytes >= 4) return moveEnds<uint32_t>(destination, source, bytes);
   if (bytes >= 2) return moveEnds<uint16_t>(destination, source, bytes);
@@ -122,7 +123,7 @@ void moveShortRows(std::byte* destination, size_t destinationPitch, const std::b
     rowsOfPiece(destination, destinationPitch, source, sourcePitch, bytes, rows);
   };
   if (bytes >= 32) return run(rowsOf<Pair>);
-  if (bytes >= 16) return run(rowsOf<__m128i>);
+  if (bytes >= 16) return run(rowsOf<Single>);
   if (bytes >= 8) return run(rowsOf<uint64_t>);
   if (bytes >= 4) return run(rowsOf<uint32_t>);
   if (bytes >= 2) return run(rowsOf<uint16_t>);
@@ -134,7 +135,7 @@ void moveShortRows(std::byte* destination, size_t destinationPitch, const std::b
 template <bool kKeepSource>
 void streamLines(std::byte* destination, const std::byte* source, size_t bytes) {
   constexpr size_t kAhead = 1024, kLine = 64;
-  constexpr auto kHint = kKeepSource ? _MM_HINT_T0 : _MM_HINT_NTA;
+  constexpr int kReuse = kKeepSource ? 3 : 0;  // of all caches, or of none
   if (bytes < 2 * kBlockBytes + kLine) return move(destination, source, bytes);
   const size_t before = -reinterpret_cast<uintptr_t>(destination) % kLine;
   move(destination, source, before);
@@ -143,8 +144,7 @@ void streamLines(std::byte* destination, const std::byte* source, size_t bytes) 
   std::byte* const end = to + (bytes - before) / kBlockBytes * kBlockBytes;
   Isa::Vector block[4];
   for (; to < end; to += kBlockBytes, from += kBlockBytes) {
-    for (size_t line = 0; line < kBlockBytes; line += kLine)
-      _mm_prefetch(reinterpret_cast<const char*>(from + kAhead + line), kHint);
+    for (size_t line = 0; line < kBlockBytes; line += kLine) __builtin_prefetch(from + kAhead + line, 0, kReuse);
     loadBlock(block, from);
     for (int i = 0; i < 4; ++i) Isa::storeStreaming(to + i * Isa::kBytes, block[i]);
   }

@@ -12,7 +12,7 @@
 namespace vg::redirect {
 namespace {
 
-bool isThere(const char* path) { return syscall(SYS_access, path, F_OK) == 0; }
+bool isThere(const char* path) { return syscall(SYS_faccessat, AT_FDCWD, path, F_OK) == 0; }
 
 // Another character device that everybody may see takes the place of those that are missing.
 const char* shown(const char* path) {

@@ -83,8 +83,13 @@ struct RowSampler {
   void (*toHalves)(RowTexels& texels);
 };
 
-extern const RowSampler kBaselineRowSampler, kAvx2RowSampler, kAvx512RowSampler;
+extern const RowSampler kBaselineRowSampler;  // of vectors of 16 bytes, which every processor has
+#if defined(__x86_64__)
+extern const RowSampler kAvx2RowSampler, kAvx512RowSampler;
 inline constexpr const RowSampler* kAllRowSamplers[] = {&kAvx512RowSampler, &kAvx2RowSampler, &kBaselineRowSampler};
+#else
+inline constexpr const RowSampler* kAllRowSamplers[] = {&kBaselineRowSampler};
+#endif
 
 // The one for the instruction set that copies use.
 const RowSampler& rowSampler();

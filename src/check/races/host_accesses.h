@@ -8,6 +8,10 @@
 
 namespace vg::check::host_accesses {
 
+// Whether the processor can do that: a program cannot make 64-bit ARM stop after one instruction. Without it no page is
+// closed.
+bool canFollow();
+
 // SIGSEGV: false when it is about something else.
 bool faulted(const void* address, void* context);
 // SIGTRAP, after one instruction: false when nobody here asked for it.

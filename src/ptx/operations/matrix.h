@@ -32,10 +32,15 @@ struct MatrixEngine {
   bool (*supported)();
   void (*multiply)(const MatrixForm& form, const std::byte* operands, std::byte* results);
 };
-extern const MatrixEngine kPlainMatrixEngine, kAvx2MatrixEngine, kAvx512MatrixEngine;
-// The best first.
+extern const MatrixEngine kPlainMatrixEngine;
+// The best first. Every processor has the last one.
+#if defined(__x86_64__)
+extern const MatrixEngine kAvx2MatrixEngine, kAvx512MatrixEngine;
 inline constexpr const MatrixEngine* kAllMatrixEngines[] = {&kAvx512MatrixEngine, &kAvx2MatrixEngine,
                                                             &kPlainMatrixEngine};
+#else
+inline constexpr const MatrixEngine* kAllMatrixEngines[] = {&kPlainMatrixEngine};
+#endif
 
 // Where the k-th stored element of a row of a sparse A stands in the whole row. `metadata`: 32 words, in lane order.
 uint32_t sparseColumn(const MatrixForm& form, const uint32_t* metadata, uint32_t row, uint32_t k);

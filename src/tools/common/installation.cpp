@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "base/system/machine.h"
+
 namespace vg::tools {
 
 namespace fs = std::filesystem;
@@ -34,7 +36,9 @@ Installation findInstallation(const std::string& wanted) {
   } else {
     const fs::path bin = ownFolder();
     // A build folder, and the two places where packages put private libraries.
-    for (const char* relative : {"../lib", "../lib/verdigris", "../lib/x86_64-linux-gnu/verdigris", "."})
+    const std::string packaged = std::string("../lib/") + machine::kLibraries + "/verdigris";
+    for (const std::string& relative :
+         {std::string("../lib"), std::string("../lib/verdigris"), packaged, std::string(".")})
       result.searched.push_back((bin / relative).lexically_normal().string());
   }
   for (const std::string& folder : result.searched) {

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/settings.h"
+#include "base/system/machine.h"
 #include "tools/common/installation.h"
 
 namespace vg::tools {
@@ -65,7 +66,8 @@ Resolution resolve(const std::string& name, const Program& asker) {
     return {found, "LD_LIBRARY_PATH"};
   if (!(found = searchFolders(asker.runpath, name, asker)).empty()) return {found, "RUNPATH of " + asker.path};
   if (!(found = searchCache(name)).empty()) return {found, "the system's library cache"};
-  found = searchFolders("/lib/x86_64-linux-gnu:/usr/lib/x86_64-linux-gnu:/lib64:/usr/lib64:/lib:/usr/lib", name, asker);
+  const std::string folder = machine::kLibraries;
+  found = searchFolders("/lib/" + folder + ":/usr/lib/" + folder + ":/lib64:/usr/lib64:/lib:/usr/lib", name, asker);
   if (!found.empty()) return {found, "the system's library folders"};
   return {"", "nowhere"};
 }

@@ -12,6 +12,7 @@
 
 #include "base/settings.h"
 #include "base/system/elf_reader.h"
+#include "base/system/machine.h"
 #include "base/system/mapped_file.h"
 #include "images/container.h"
 
@@ -71,7 +72,7 @@ void readDynamic(const ElfReader& elf, std::string_view entries, Program& progra
 void readElf(std::string_view bytes, Program& program) {
   if (!ElfReader::isElf(bytes)) return;
   const ElfReader elf(bytes);
-  program.nativeMachine = elf.header().e_machine == EM_X86_64;
+  program.nativeMachine = elf.header().e_machine == machine::kElf;
   for (const Elf64_Phdr& segment : elf.segments()) {
     if (segment.p_type == PT_DYNAMIC && segment.p_offset <= bytes.size())
       readDynamic(elf, bytes.substr(segment.p_offset, segment.p_filesz), program);

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <vector>
 
+#include "backend/nvidia/channel/store_fence.h"
 #include "backend/nvidia/compute/compute_engine.h"
 #include "backend/nvidia/compute/fault_report.h"
 #include "backend/nvidia/compute/native_code.h"
@@ -190,7 +191,7 @@ void checkOrder(Test& t) {
   constexpr uint32_t kCount = 65536;
   float* const data = reinterpret_cast<float*>(t.video.start());
   for (uint32_t i = 0; i < kCount; ++i) data[i] = 1;
-  __builtin_ia32_sfence();
+  storeFence();
   struct {
     uint64_t a, b, c;
     uint32_t n;

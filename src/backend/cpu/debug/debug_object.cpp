@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/system/elf_head.h"
+#include "base/system/machine.h"
 #include "base/text/plain_names.h"
 
 namespace vg::backend::cpu {
@@ -181,7 +182,8 @@ void padded(Bytes& out, Bytes part) {
   out.counted(part);
 }
 
-// Functions begin with `push %rbp; mov %rsp, %rbp`.
+// Of x86-64, whose functions begin with `push %rbp; mov %rsp, %rbp`. Elsewhere beginnings differ, and debuggers read
+// them.
 std::string frames(const DebugFunction& f) {
   Bytes common;
   common.put(~uint32_t{0});
@@ -264,7 +266,7 @@ class ElfFile {
 
  private:
   Elf64_Ehdr headerOf(uint16_t names, size_t sections) const {
-    Elf64_Ehdr h = elfHead(ET_EXEC, EM_X86_64);
+    Elf64_Ehdr h = elfHead(ET_EXEC, machine::kElf);
     h.e_phoff = sizeof(Elf64_Ehdr);
     h.e_shoff = sections;
     h.e_phentsize = sizeof(Elf64_Phdr);
@@ -285,7 +287,7 @@ std::vector<std::byte> makeDebugObject(const DebugFunction& function) {
   file.add(".debug_abbrev", SHT_PROGBITS, abbreviations());
   file.add(".debug_info", SHT_PROGBITS, information(function));
   file.add(".debug_line", SHT_PROGBITS, lines(function));
-  file.add(".debug_frame", SHT_PROGBITS, frames(function)).sh_addralign = 8;
+  if constexpr (machine::kElf == EM_X86_64) file.add(".debug_frame", SHT_PROGBITS, frames(function)).sh_addralign = 8;
   file.addSymbol(function);
   return file.finish(function);
 }

@@ -159,6 +159,7 @@ void arm() {
 }
 
 bool armForSteps() {
+  if (!check::host_accesses::canFollow()) return false;
   arm();
   const MutexLock lock(installMutex);
   install(kStep);

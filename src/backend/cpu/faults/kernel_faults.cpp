@@ -1,7 +1,5 @@
 #include "backend/cpu/faults/kernel_faults.h"
 
-#include <ucontext.h>
-
 #include <atomic>
 #include <csignal>
 
@@ -9,6 +7,7 @@
 #include "backend/cpu/code/kernel_launch.h"
 #include "backend/cpu/faults/faults.h"
 #include "backend/cpu/run/thread.h"
+#include "base/system/signal_context.h"
 
 namespace vg::backend::cpu {
 namespace {
@@ -26,9 +25,7 @@ CUresult errorOf(int signal, const siginfo_t& info) {
   }
 }
 
-const void* codeAddress(const void* context) {
-  return reinterpret_cast<const void*>(static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
-}
+using signal_context::codeAddress;
 
 // Async-signal-safe. False when the signal is not a kernel's.
 VG_OUTLIVES_FIBRE bool throwOut(int signal, const siginfo_t& info, void* context, bool interrupts) {

@@ -2,9 +2,9 @@
 
 #include <pthread.h>
 #include <sys/mman.h>
-#include <ucontext.h>
 
 #include "base/memory/own_range.h"
+#include "base/system/signal_context.h"
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) && !defined(__SANITIZE_ADDRESS__)
@@ -21,58 +21,6 @@
 #if defined(__SANITIZE_THREAD__)
 #include <sanitizer/tsan_interface.h>
 #endif
-
-#if !defined(__x86_64__)
-#error "the fibre switch is written for x86-64"
-#endif
-
-extern "C" {
-// The second half: continues where the stack in rsi left off.
-void vgFibreResume();
-// Where a new fibre begins: rbx holds the argument, r12 the function.
-void vgFibreStart();
-}
-
-// The layout of a left stack, upwards: r15 r14 r13 r12 rbp rbx, address to go on at.
-asm(R"(
-.text
-.p2align 4
-.globl vgFibreSwitch
-.hidden vgFibreSwitch
-.type vgFibreSwitch, @function
-vgFibreSwitch:
-  pushq %rbx
-  pushq %rbp
-  pushq %r12
-  pushq %r13
-  pushq %r14
-  pushq %r15
-  movq %rsp, (%rdi)
-.globl vgFibreResume
-.hidden vgFibreResume
-.type vgFibreResume, @function
-vgFibreResume:
-  movq %rsi, %rsp
-  popq %r15
-  popq %r14
-  popq %r13
-  popq %r12
-  popq %rbp
-  popq %rbx
-  popq %rcx
-  jmpq *%rcx
-.size vgFibreSwitch, .-vgFibreSwitch
-.p2align 4
-.globl vgFibreStart
-.hidden vgFibreStart
-.type vgFibreStart, @function
-vgFibreStart:
-  movq %rbx, %rdi
-  xorl %ebp, %ebp
-  pushq $0
-  jmpq *%r12
-.size vgFibreStart, .-vgFibreStart
-)");
 
 namespace vg::backend::cpu {
 namespace {
@@ -111,16 +59,7 @@ void Fibre::prepare(std::byte* stackLow, size_t stackBytes, uint32_t colour, Mai
   main_ = main;
   argument_ = argument;
   abandoned_ = false;
-  auto* top = reinterpret_cast<uint64_t*>(stackLow + stackBytes - (colour * kColourStep) % kPage);
-  // vgFibreStart begins with a stack aligned to 16, as a caller's is.
-  *--top = 0;
-  *--top = 0;
-  *--top = reinterpret_cast<uint64_t>(&vgFibreStart);
-  *--top = reinterpret_cast<uint64_t>(this);    // rbx
-  *--top = 0;                                   // rbp
-  *--top = reinterpret_cast<uint64_t>(&begin);  // r12
-  for (int i = 0; i < 3; ++i) *--top = 0;       // r13, r14, r15
-  stackPointer_ = top;
+  stackPointer_ = prepareStack(stackLow + stackBytes - (colour * kColourStep) % kPage, &begin, this);
 #if defined(__SANITIZE_THREAD__)
   if (sanitizer_) __tsan_destroy_fiber(sanitizer_);
   sanitizer_ = __tsan_create_fiber(0);
@@ -178,11 +117,7 @@ void Fibre::abandon(void* signalContext, Fibre& to) {
 #if defined(__SANITIZE_ADDRESS__)
   __sanitizer_start_switch_fiber(nullptr, to.stackLow_, to.stackBytes_);
 #endif
-  auto& registers = static_cast<ucontext_t*>(signalContext)->uc_mcontext.gregs;
-  constexpr greg_t kDirectionFlag = 0x400;
-  registers[REG_RIP] = reinterpret_cast<greg_t>(&vgFibreResume);
-  registers[REG_RSI] = reinterpret_cast<greg_t>(to.stackPointer_);
-  registers[REG_EFL] &= ~kDirectionFlag;
+  signal_context::goOnAt(signalContext, vgFibreResume, to.stackPointer_);
 }
 
 }  // namespace vg::backend::cpu

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "base/memory/guarded_range.h"
+#include "base/system/stack_switch.h"
 
 // Sanitizers must be told of every switch.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -18,11 +19,6 @@
 #define VG_FIBRES_ANNOTATED 1
 #endif
 #endif
-
-extern "C" {
-// Saves the callee-saved registers and the stack pointer in *from, takes those of `to`.
-void vgFibreSwitch(void** from, void* to);
-}
 
 namespace vg::backend::cpu {
 

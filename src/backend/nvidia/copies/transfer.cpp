@@ -1,6 +1,7 @@
 #include "backend/nvidia/copies/transfer.h"
 
 #include "backend/nvidia/channel/copy_methods.h"
+#include "backend/nvidia/channel/store_fence.h"
 #include "backend/nvidia/copies/box_pieces.h"
 #include "backend/nvidia/copies/relay.h"
 #include "copy/copy.h"
@@ -33,11 +34,7 @@ bool worthAKernel(const Box& box, size_t bytes, size_t rows) {
 }
 
 // What the CPU wrote through BAR1 must have left its buffers before anybody calls the GPU.
-void flushWrites() {
-#if defined(__x86_64__)
-  __builtin_ia32_sfence();
-#endif
-}
+void flushWrites() { storeFence(); }
 
 Direction directionOf(Place to, Place from) {
   return from == Place::Pinned ? Direction::In : to == Place::Pinned ? Direction::Out : Direction::Inside;

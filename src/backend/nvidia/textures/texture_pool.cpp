@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "backend/nvidia/channel/store_fence.h"
 #include "base/sync/mutex.h"
 
 namespace vg::backend::nvidia {
@@ -67,9 +68,7 @@ Result<uint64_t> TexturePool::put(uint64_t kind, const TextureWords& header, con
   std::memcpy(start + number * kWordsBytes, header.data(), kWordsBytes);
   std::memcpy(start + kSamplersAt + number * kWordsBytes, sampler.data(), kWordsBytes);
   std::memcpy(start + kDescriptionsAt + number * sizeof description, description.data(), sizeof description);
-#if defined(__x86_64__)
-  __builtin_ia32_sfence();
-#endif
+  storeFence();
   return kind | number;
 }
 

@@ -112,6 +112,8 @@ class SignalsBlocked {
 
 }  // namespace
 
+bool canFollow() { return true; }
+
 bool faulted(const void* pointer, void* context) {
   const auto address = reinterpret_cast<uint64_t>(pointer);
   if (!host_pages::mayBeClosed(address)) return false;

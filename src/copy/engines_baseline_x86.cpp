@@ -23,4 +23,6 @@ namespace vg::copy {
 extern const Engines kBaselineEngines = {"baseline",       [] { return true; }, move, stream,
                                          streamKeptSource, moveShortRows,       fill, streamFill};
 
+void streamFence() { _mm_sfence(); }
+
 }  // namespace vg::copy
