@@ -230,11 +230,15 @@ bool runBlock(Block& block, const KernelTraits& traits) {
 }  // namespace
 
 const std::vector<Target>& allTargets() {
+#if defined(__aarch64__)
+  static const std::vector<Target> list = {{"neon", "generic", "+neon,+lse", 4}};
+#else
   static const std::vector<Target> list = {
       {"avx512", "x86-64-v4",
        "+avx512f,+avx512bw,+avx512dq,+avx512vl,+avx512cd,+avx2,+fma,+f16c,+bmi,+bmi2,+lzcnt,+popcnt", 16},
       {"avx2", "x86-64-v3", "+avx2,+fma,+f16c,+bmi,+bmi2,+lzcnt,+popcnt,+movbe", 8},
       {"baseline", "x86-64-v2", "+sse4.2,+popcnt", 4}};
+#endif
   return list;
 }
 
@@ -284,6 +288,7 @@ int CompiledKernel::compile(const std::string& text, const std::string& entry, c
     memory_ = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     std::memcpy(memory_, blob.code.data(), blob.code.size());
     mprotect(memory_, size_, PROT_READ | PROT_EXEC);
+    __builtin___clear_cache(static_cast<char*>(memory_), static_cast<char*>(memory_) + blob.code.size());
   }
   engine().release(&result);
   return status;

@@ -29,7 +29,9 @@ struct Target {
   const char* features;
   uint32_t lanes;
   // Without it f64 fma is the interpreter's work.
-  bool hasFma() const { return std::strstr(features, "+fma") || std::strstr(features, "+avx512f"); }
+  bool hasFma() const {
+    return std::strstr(features, "+fma") || std::strstr(features, "+avx512f") || std::strstr(features, "+neon");
+  }
 };
 const std::vector<Target>& allTargets();  // widest first
 const std::vector<Target>& targets();     // as the library describes this machine, and the part of it with each

@@ -1,5 +1,4 @@
 // 128-bit values: two register slots, low half first.
-#include "base/sync/mutex.h"
 #include "ptx/abi/cancelled_cluster.h"
 #include "ptx/facts/polls.h"
 #include "ptx/interpreter/interpreter_impl.h"
@@ -65,11 +64,14 @@ Pair compareExchange(std::byte* at, Pair expected, Pair desired) {
                        : "cc", "memory");
   return expected;
 #else
-  static Mutex mutex;
-  const MutexLock lock(mutex);
   Pair old;
-  std::memcpy(&old, at, sizeof old);
-  if (old == expected) std::memcpy(at, &desired, sizeof desired);
+  uint32_t again;
+  do {
+    // What was read is whole only if it was written back.
+    __asm__ __volatile__("ldaxp %0, %1, [%2]" : "=&r"(old.low), "=&r"(old.high) : "r"(at) : "memory");
+    const Pair kept = old == expected ? desired : old;
+    __asm__ __volatile__("stlxp %w0, %1, %2, [%3]" : "=&r"(again) : "r"(kept.low), "r"(kept.high), "r"(at) : "memory");
+  } while (again);
   return old;
 #endif
 }

@@ -1,5 +1,4 @@
 // Page-locked host memory in the device's address space.
-#include <emmintrin.h>
 #include <sys/mman.h>
 
 #include "managed_objects.h"
@@ -164,12 +163,17 @@ bool whole(const uint8_t* at) {
   return word == 0 || word == static_cast<Word>(~Word{0});
 }
 
-// One load of 16 bytes, which processors with AVX keep in one piece.
+// One load of 16 bytes, which processors with AVX, or ARM's of version 8.4, keep in one piece.
 bool whole16(const uint8_t* at) {
-  __m128i word;
-  asm volatile("movdqa %1, %0" : "=x"(word) : "m"(*reinterpret_cast<const __m128i*>(at)));
-  const int zeros = _mm_movemask_epi8(_mm_cmpeq_epi8(word, _mm_setzero_si128()));
-  return zeros == 0 || zeros == 0xFFFF;
+  uint8_t __attribute__((vector_size(16))) word;
+#if defined(__x86_64__)
+  asm volatile("movdqa %1, %0" : "=x"(word) : "m"(*reinterpret_cast<const decltype(word)*>(at)));
+#else
+  asm volatile("ldr %q0, %1" : "=w"(word) : "m"(*reinterpret_cast<const decltype(word)*>(at)));
+#endif
+  int zeros = 0;
+  for (int i = 0; i < 16; ++i) zeros += word[i] == 0;
+  return zeros == 0 || zeros == 16;
 }
 
 // Calls look(block) again and again while a kernel stores; what it returns is how often a store was seen in parts.

@@ -111,7 +111,12 @@ TEST(Faults, TrapsBecomeTheirErrors) {
 }
 
 TEST(Faults, UndefinedInstructionsAreIllegalOnes) {
-  NativeKernel kernel([](BlockState*, uint32_t, uint32_t) { asm volatile("ud2"); });
+#if defined(__x86_64__)
+#define VG_UNDEFINED "ud2"
+#else
+#define VG_UNDEFINED "udf #0"
+#endif
+  NativeKernel kernel([](BlockState*, uint32_t, uint32_t) { asm volatile(VG_UNDEFINED); });
   EXPECT_EQ(launch(kernel, 1, 32).result, CUDA_ERROR_ILLEGAL_INSTRUCTION);
 }
 

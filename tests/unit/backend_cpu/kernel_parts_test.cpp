@@ -237,9 +237,13 @@ TEST(Engine, BlocksAreOfRowsOrOfPartsOfRows) {
 TEST(Engine, TheProcessorIsDescribedFeatureByFeature) {
   const HostCpu& cpu = hostCpu();
   EXPECT_FALSE(cpu.name.empty());
+#if defined(__x86_64__)
   const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
   EXPECT_EQ(cpu.features.find("+avx2,") != std::string::npos, avx2);
   EXPECT_EQ(cpu.features.find("-avx2,") == std::string::npos, avx2);
+#else
+  EXPECT_NE(cpu.features.find("+neon,"), std::string::npos);
+#endif
 }
 
 TEST(Engine, HalvesAreComparedInF32OnEveryProcessor) {
@@ -248,12 +252,22 @@ TEST(Engine, HalvesAreComparedInF32OnEveryProcessor) {
     EXPECT_EQ(set.cpu.features.find("fp16"), std::string::npos) << set.name;
 }
 
+// Two instructions that do nothing, of kStep bytes, and the return.
+#if defined(__x86_64__)
+constexpr uint32_t kStep = 1;
+const std::vector<uint8_t> kReturning = {0x90, 0x90, 0xC3, 0xCC};
+#else
+constexpr uint32_t kStep = 4;
+const std::vector<uint8_t> kReturning = {0x1F, 0x20, 0x03, 0xD5, 0x1F, 0x20, 0x03, 0xD5,
+                                         0xC0, 0x03, 0x5F, 0xD6, 0,    0,    0,    0};
+#endif
+
 ptx::KernelBlob returning() {
   ptx::KernelBlob blob;
-  blob.code = {0x90, 0x90, 0xC3, 0xCC};
-  blob.textSize = 4;
-  blob.entryOffset = 1;
-  blob.lines = {{0, 10}, {2, 20}};
+  blob.code = kReturning;
+  blob.textSize = static_cast<uint32_t>(kReturning.size());
+  blob.entryOffset = kStep;
+  blob.lines = {{0, 10}, {2 * kStep, 20}};
   return blob;
 }
 
@@ -262,15 +276,15 @@ TEST(Code, LoadedCodeRunsAndKnowsItsLines) {
   ASSERT_TRUE(loaded.ok());
   const LoadedKernel& kernel = *loaded.value();
   kernel.entry(nullptr, 0, 1);
-  const auto* const code = reinterpret_cast<const std::byte*>(kernel.entry) - 1;
+  const auto* const code = reinterpret_cast<const std::byte*>(kernel.entry) - kStep;
   EXPECT_TRUE(CodePages::contains(code));
   EXPECT_FALSE(CodePages::contains(&loaded));
   EXPECT_EQ(kernel.lineAt(code), 10u);
-  EXPECT_EQ(kernel.lineAt(code + 1), 10u);
-  EXPECT_EQ(kernel.lineAt(code + 3), 20u);
-  EXPECT_EQ(kernel.lineAt(code + 4), 0u);
+  EXPECT_EQ(kernel.lineAt(code + kStep), 10u);
+  EXPECT_EQ(kernel.lineAt(code + 3 * kStep), 20u);
+  EXPECT_EQ(kernel.lineAt(code + 4 * kStep), 0u);
   ptx::KernelBlob bad = returning();
-  bad.entryOffset = 4;
+  bad.entryOffset = 4 * kStep;
   EXPECT_FALSE(LoadedKernel::load(bad).ok());
 }
 

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
+#if defined(__x86_64__)
 #include <xmmintrin.h>
+#endif
 
 #include <atomic>
 #include <cstring>
@@ -218,16 +220,30 @@ TEST(Runner, AllBlocksOfACooperativeGridAreResident) {
   EXPECT_EQ(launch(kernel, 200, 64, &grid, 0, true).result, CUDA_SUCCESS);
 }
 
+// How the processor treats numbers, and what of it flushes denormals to zero.
+#if defined(__x86_64__)
+uint64_t floatControl() { return _mm_getcsr(); }
+void setFloatControl(uint64_t value) { _mm_setcsr(static_cast<unsigned>(value)); }
+constexpr uint64_t kFlushAndDenormals = 0x8040;
+#else
+uint64_t floatControl() {
+  uint64_t value;
+  asm volatile("mrs %0, fpcr" : "=r"(value));
+  return value;
+}
+void setFloatControl(uint64_t value) { asm volatile("msr fpcr, %0" : : "r"(value)); }
+constexpr uint64_t kFlushAndDenormals = uint64_t{1} << 24;
+#endif
+
 TEST(Runner, KernelsSeeDefaultFloatingPointAndTheCallerKeepsItsOwn) {
-  constexpr unsigned kFlushAndDenormals = 0x8040;
-  const unsigned before = _mm_getcsr();
-  _mm_setcsr(before | kFlushAndDenormals);
+  const uint64_t before = floatControl();
+  setFloatControl(before | kFlushAndDenormals);
   NativeKernel kernel([](BlockState* block, uint32_t, uint32_t) {
-    if (_mm_getcsr() & kFlushAndDenormals) callsOf(block).trap(block, 0, 1, ptx::TrapReason::Trap, 0);
+    if (floatControl() & kFlushAndDenormals) callsOf(block).trap(block, 0, 1, ptx::TrapReason::Trap, 0);
   });
   EXPECT_EQ(launch(kernel, 1, 32).result, CUDA_SUCCESS);
-  EXPECT_EQ(_mm_getcsr() & kFlushAndDenormals, kFlushAndDenormals);
-  _mm_setcsr(before);
+  EXPECT_EQ(floatControl() & kFlushAndDenormals, kFlushAndDenormals);
+  setFloatControl(before);
 }
 
 TEST(Runner, ClocksAdvance) {

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <memory>
 
+#include "base/system/machine.h"
 #include "base/system/mapped_file.h"
 
 namespace vg {
@@ -15,7 +16,7 @@ TEST(ElfReader, ReadsSectionsSegmentsAndSymbolsOfThisProgram) {
   ASSERT_TRUE(ElfReader::isElf(program.bytes()));
   const ElfReader elf(program.bytes());
   EXPECT_EQ(elf.problem(), "");
-  EXPECT_EQ(elf.header().e_machine, EM_X86_64);
+  EXPECT_EQ(elf.header().e_machine, machine::kElf);
   const ElfSection* const text = elf.find(".text");
   ASSERT_TRUE(text);
   EXPECT_EQ(elf.contents(*text)->size(), text->header.sh_size);

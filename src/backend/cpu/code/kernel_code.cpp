@@ -90,6 +90,8 @@ Result<CodePages> CodePages::load(const std::vector<uint8_t>& code) {
   std::memcpy(base, code.data(), code.size());
   if (mprotect(base, pages.bytes_, PROT_READ | PROT_EXEC))
     return fail(CUDA_ERROR_NOT_PERMITTED, "the system forbids executable memory: %s", std::strerror(errno));
+  // Where the processor does not see by itself that what it fetches was written.
+  __builtin___clear_cache(reinterpret_cast<char*>(base), reinterpret_cast<char*>(base) + code.size());
   return pages;
 }
 
