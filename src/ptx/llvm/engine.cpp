@@ -41,6 +41,7 @@
 #include "ptx/llvm/analysis/nan_bits.h"
 #include "ptx/llvm/backend.h"
 #include "ptx/llvm/emit/emitter.h"
+#include "ptx/llvm/emit/processor.h"
 #include "ptx/llvm/ir/call_graph.h"
 #include "ptx/llvm/object/compile_heap.h"
 #include "ptx/llvm/object/object_linker.h"
@@ -174,8 +175,8 @@ EmitOptions optionsOf(const Request& request) {
   const auto has = [&](const char* name) { return hasFeature(request.features, name); };
   options.avx512 = has("avx512f") && has("avx512bw") && has("avx512dq") && has("avx512vl");
   options.avx2 = options.avx512 || has("avx2");
-  options.fma = options.avx512 || has("fma");
-  options.f16c = options.avx512 || has("f16c");
+  options.fma = options.avx512 || isArm(options) || has("fma");
+  options.f16c = options.avx512 || isArm(options) || has("f16c");
   options.lanes = options.avx512 ? 16 : options.avx2 ? 8 : 4;
   if (request.lanes == 4 || request.lanes == 8 || request.lanes == 16) options.lanes = request.lanes;
   if (options.lanes < 8) options.avx512 = false;  // its masks and gathers start at eight lanes

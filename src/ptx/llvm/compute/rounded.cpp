@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "ptx/llvm/emit/processor.h"
 #include "ptx/llvm/ir/ptx_facts.h"
 #include "ptx/text/op.h"
 
@@ -209,20 +210,48 @@ llvm::Value* FloatPieces::fusedByRunner(ArrayRef<Value*> s, uint32_t rounding) {
   return b_.CreateAlignedLoad(s[0]->getType(), results, llvm::Align(8));
 }
 
-// One operation between two changes of the rounding in MXCSR.
+namespace {
+
+// Changes the rounding to 1 down, 2 up, 3 to zero, and back. Kernels begin with rounding to nearest.
+class RoundingChange {
+ public:
+  RoundingChange(llvm::IRBuilder<>& b, uint32_t rounding, bool arm) : b_(b), arm_(arm) {
+    arm ? setOnArm(rounding == 3 ? 0 : 4 - rounding) : setOnX86(rounding);
+  }
+  RoundingChange(const RoundingChange&) = delete;
+  void undo() {
+    if (arm_) return setOnArm(1);
+    b_.CreateIntrinsic(Intrinsic::x86_sse_ldmxcsr, {}, {kept_});
+  }
+
+ private:
+  void setOnX86(uint32_t rounding) {
+    constexpr uint32_t kRoundingAt = 13;  // in MXCSR
+    llvm::Type* const word = b_.getInt32Ty();
+    kept_ = b_.CreateAlloca(word);
+    llvm::Value* const wanted = b_.CreateAlloca(word);
+    b_.CreateIntrinsic(Intrinsic::x86_sse_stmxcsr, {}, {kept_});
+    llvm::Value* const others = b_.CreateAnd(b_.CreateLoad(word, kept_), ~(uint64_t{3} << kRoundingAt) & 0xffffffffu);
+    b_.CreateStore(b_.CreateOr(others, uint64_t{rounding} << kRoundingAt), wanted);
+    b_.CreateIntrinsic(Intrinsic::x86_sse_ldmxcsr, {}, {wanted});
+  }
+  // Numbered as by FLT_ROUNDS: 0 to zero, 1 to nearest, 2 up, 3 down.
+  void setOnArm(uint32_t rounding) { b_.CreateIntrinsic(Intrinsic::set_rounding, {}, {b_.getInt32(rounding)}); }
+
+  llvm::IRBuilder<>& b_;
+  const bool arm_;
+  llvm::Value* kept_ = nullptr;
+};
+
+}  // namespace
+
+// One operation between two changes of the processor's rounding.
 void FloatPieces::fillRounded(llvm::Function& f, Op op, uint32_t rounding) {
-  constexpr uint32_t kRoundingAt = 13;  // in MXCSR
   llvm::IRBuilder<> b(BB::Create(context_, "entry", &f));
   b.setIsFPConstrained(true);
   b.setDefaultConstrainedRounding(llvm::RoundingMode::Dynamic);
   b.setDefaultConstrainedExcept(llvm::fp::ebStrict);
-  LType* const word = b.getInt32Ty();
-  Value* const kept = b.CreateAlloca(word);
-  Value* const wanted = b.CreateAlloca(word);
-  b.CreateIntrinsic(Intrinsic::x86_sse_stmxcsr, {}, {kept});
-  Value* const others = b.CreateAnd(b.CreateLoad(word, kept), ~(uint64_t{3} << kRoundingAt) & 0xffffffffu);
-  b.CreateStore(b.CreateOr(others, uint64_t{rounding} << kRoundingAt), wanted);
-  b.CreateIntrinsic(Intrinsic::x86_sse_ldmxcsr, {}, {wanted});
+  RoundingChange change(b, rounding, isArm(options_));
   const auto v = [&](unsigned n) -> Value* { return f.getArg(n); };
   const auto constrained = [&](Intrinsic::ID id, ArrayRef<Value*> operands) {
     return b.CreateConstrainedFPCall(Intrinsic::getDeclaration(&module_, id, {f.getReturnType()}), operands);
@@ -247,7 +276,7 @@ void FloatPieces::fillRounded(llvm::Function& f, Op op, uint32_t rounding) {
     default:
       out = constrained(Intrinsic::experimental_constrained_sqrt, {v(0)});
   }
-  b.CreateIntrinsic(Intrinsic::x86_sse_ldmxcsr, {}, {kept});
+  change.undo();
   b.CreateRet(out);
 }
 

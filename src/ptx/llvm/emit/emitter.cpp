@@ -1,6 +1,7 @@
 #include "ptx/llvm/emit/emitter.h"
 
 #include "ptx/facts/async_form.h"
+#include "ptx/llvm/emit/processor.h"
 #include "ptx/llvm/ir/ptx_facts.h"
 #include "ptx/llvm/warps/round_loops.h"
 #include "ptx/llvm/warps/suspend.h"
@@ -31,7 +32,8 @@ void Emitter::makeFunction() {
       llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, "vg_kernel", emission_.module);
   made->addFnAttr("target-cpu", options.cpu);
   // Every processor that this runs on exchanges 16 bytes at once, whether its name says so or not.
-  made->addFnAttr("target-features", options.features.empty() ? "+cx16" : options.features + ",+cx16");
+  const std::string pairs = isArm(options) ? "" : "+cx16,";
+  made->addFnAttr("target-features", pairs + options.features);
   made->addFnAttr("prefer-vector-width", options.avx512 ? "512" : options.avx2 ? "256" : "128");
   made->addFnAttr("min-legal-vector-width", options.avx512 ? "512" : "256");
   made->addFnAttr("warn-stack-size", "0");  // LLVM tells the size of the frame

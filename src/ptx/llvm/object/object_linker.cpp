@@ -6,6 +6,7 @@
 
 #include "base/system/elf_reader.h"
 #include "base/system/line_table.h"
+#include "ptx/llvm/object/relocations.h"
 
 namespace vg::ptx::gen {
 namespace {
@@ -48,7 +49,7 @@ class Linker {
         if (!(s.sh_flags & SHF_ALLOC) || ((s.sh_flags & SHF_EXECINSTR) != 0) != text) continue;
         if (s.sh_type == SHT_X86_64_UNWIND || section.name == ".eh_frame") continue;
         const uint64_t alignment = std::max<uint64_t>(s.sh_addralign, text ? 64 : 1);
-        blob_.code.resize((blob_.code.size() + alignment - 1) / alignment * alignment, text ? 0xcc : 0);
+        blob_.code.resize((blob_.code.size() + alignment - 1) / alignment * alignment, text ? filler() : 0);
         place_[n] = blob_.code.size();
         blob_.code.resize(blob_.code.size() + s.sh_size);
         file_.contents(section)
@@ -58,6 +59,9 @@ class Linker {
       if (text) blob_.textSize = static_cast<uint32_t>(blob_.code.size());
     }
   }
+
+  // Between functions: what ends in a signal, should it ever run.
+  uint8_t filler() const { return file_.header().e_machine == EM_AARCH64 ? 0 : 0xcc; }
 
   bool relocate() {
     for (const ElfSection& section : file_.sections()) {
@@ -73,21 +77,11 @@ class Linker {
     const uint64_t target = addressOf(r);
     if (target == kNowhere) return fail(whyNowhere(r));
     const uint64_t where = section + r.r_offset;
-    switch (ELF64_R_TYPE(r.r_info)) {
-      case R_X86_64_PC32:
-      case R_X86_64_PLT32: {
-        const uint32_t value = static_cast<uint32_t>(target - where);
-        std::memcpy(&blob_.code[where], &value, 4);
-        return true;
-      }
-      case R_X86_64_PC64: {
-        const uint64_t value = target - where;
-        std::memcpy(&blob_.code[where], &value, 8);
-        return true;
-      }
-      default:
-        return fail("relocation of type " + std::to_string(ELF64_R_TYPE(r.r_info)));
-    }
+    std::byte* const at = reinterpret_cast<std::byte*>(&blob_.code[where]);
+    const uint32_t type = ELF64_R_TYPE(r.r_info);
+    const bool known = file_.header().e_machine == EM_AARCH64 ? relocations::applyArm(type, at, target, where)
+                                                              : relocations::applyX86(type, at, target, where);
+    return known || fail("relocation of type " + std::to_string(type));
   }
 
   // Where what a relocation names lies in the blob; kNowhere: it is not loaded.

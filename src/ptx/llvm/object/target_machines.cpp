@@ -16,16 +16,19 @@
 #include "base/undying.h"
 #include "ptx/llvm/ir/warp_ir.h"
 
+// VG_LLVM_TARGET and VG_LLVM_TRIPLE are the build's (CMakeLists.txt).
+#define VG_JOINED(first, target, last) first##target##last
+#define VG_OF_TARGET(target, part) VG_JOINED(LLVMInitialize, target, part)
 extern "C" {
-void LLVMInitializeX86TargetInfo();
-void LLVMInitializeX86Target();
-void LLVMInitializeX86TargetMC();
-void LLVMInitializeX86AsmPrinter();
+void VG_OF_TARGET(VG_LLVM_TARGET, TargetInfo)();
+void VG_OF_TARGET(VG_LLVM_TARGET, Target)();
+void VG_OF_TARGET(VG_LLVM_TARGET, TargetMC)();
+void VG_OF_TARGET(VG_LLVM_TARGET, AsmPrinter)();
 }
 
 namespace vg::ptx::gen {
 
-const char* const kTriple = "x86_64-unknown-linux-gnu";
+const char* const kTriple = VG_LLVM_TRIPLE;
 
 namespace {
 
@@ -98,10 +101,10 @@ void setForAll() {
 void initialiseBackend() {
   static constinit Once once;
   once.call([] {
-    LLVMInitializeX86TargetInfo();
-    LLVMInitializeX86Target();
-    LLVMInitializeX86TargetMC();
-    LLVMInitializeX86AsmPrinter();
+    VG_OF_TARGET(VG_LLVM_TARGET, TargetInfo)();
+    VG_OF_TARGET(VG_LLVM_TARGET, Target)();
+    VG_OF_TARGET(VG_LLVM_TARGET, TargetMC)();
+    VG_OF_TARGET(VG_LLVM_TARGET, AsmPrinter)();
     setForAll();
   });
 }

@@ -5,6 +5,7 @@
 #include <llvm/IR/InlineAsm.h>
 
 #include "ptx/llvm/compute/half_types.h"
+#include "ptx/llvm/emit/processor.h"
 #include "ptx/llvm/ir/ptx_facts.h"
 #include "ptx/llvm/opcodes/reduction.h"
 
@@ -122,7 +123,7 @@ llvm::Value* Atomics::atomicLane(const Instruction& i, Value* address, ArrayRef<
 llvm::Value* Atomics::inRegister(Value* v) {
   if (emission_.lean) return v;
   LType* const type = v->getType();
-  const char* const same = options_.avx512 ? "=v,0" : "=x,0";
+  const char* const same = options_.avx512 ? "=v,0" : isArm(options_) ? "=w,0" : "=x,0";
   return b_.CreateCall(llvm::InlineAsm::get(llvm::FunctionType::get(type, {type}, false), "", same, false), {v});
 }
 
@@ -329,7 +330,8 @@ void Atomics::emitWideAtomic(const Instruction& i) {
 void Atomics::emitFence(const Instruction& i) {
   const ptx::Instruction& ast = *i.ast;
   const bool wide = ast.has(Mod::Gl) || ast.has(Mod::Sys) || ast.has(Mod::Gpu) || ast.has(Mod::Cluster);
-  const bool full = wide && !ast.has(Mod::Acquire) && !ast.has(Mod::Release);
+  // x86-64 keeps the order of stores and that of loads by itself: only a store and a load after it need more.
+  const bool full = wide && (isArm(options_) || (!ast.has(Mod::Acquire) && !ast.has(Mod::Release)));
   b_.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent,
                  full ? llvm::SyncScope::System : llvm::SyncScope::SingleThread);
 }

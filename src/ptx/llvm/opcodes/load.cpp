@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "ptx/llvm/emit/memory.h"
+#include "ptx/llvm/emit/processor.h"
 #include "ptx/llvm/ir/ptx_facts.h"
 #include "ptx/llvm/passes/single_loads.h"
 
@@ -34,6 +35,7 @@ Components Loads::loadRow(const Address& a, uint32_t bits, uint32_t count, const
     for (uint32_t n = 0; n < pieces.size(); ++n) {
       const uint32_t at = inOrder(n, w_ / piece);
       pieces[at] = load(c, at * piece);
+      keepOrder(b_, options_, isVolatile, llvm::AtomicOrdering::Acquire);
     }
     Value* const loaded = b_.joined(pieces);
     for (uint32_t n = 0; n < count; ++n) {
@@ -88,6 +90,7 @@ Components Loads::loadWhole(const Address& a, uint32_t bits, uint32_t count, con
           b_.CreateAlignedLoad(wholeType(b_, bits / 8 * count), b_.pointer(b_.CreateExtractElement(safe, l)),
                                llvm::Align(bits / 8), true),
           element);
+      keepOrder(b_, options_, true, llvm::AtomicOrdering::Acquire);
       for (uint32_t n = 0; n < count; ++n)
         rows[n] = b_.CreateInsertElement(rows[n], b_.CreateExtractElement(loaded, n), l);
     }
@@ -155,6 +158,7 @@ Components Loads::loadByTurns(const LanePlaces& places, uint32_t bits, uint32_t 
       Value* const loaded = b_.CreateAlignedLoad(element, at, llvm::Align(bits / 8), isVolatile);
       b_.CreateStore(loaded, b_.laneAddress(lanesOf(n), lane, element));
     }
+    keepOrder(b_, options_, isVolatile, llvm::AtomicOrdering::Acquire);
   });
   Components out(count);
   for (uint32_t n = 0; n < count; ++n) out[n] = b_.reload(lanesOf(n), element);
@@ -263,7 +267,7 @@ void Loads::emitLoad(const Instruction& i) {
   a.shape.uniform()     ? loadUniform(i, a, checks_.allowed(AccessChecks::Checked(i), mask))
   : a.shape.sameInRow() ? loadSameInRow(i, a, checks_.allowed(AccessChecks::Checked(i), mask))
                         : loadVarying(i, a, mask);
-  if (i.ast->has(Mod::Acquire)) b_.CreateFence(llvm::AtomicOrdering::Acquire, llvm::SyncScope::SingleThread);
+  if (i.ast->has(Mod::Acquire)) b_.CreateFence(llvm::AtomicOrdering::Acquire, orderScope(options_));
 }
 
 }  // namespace vg::ptx::gen

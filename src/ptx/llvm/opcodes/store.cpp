@@ -4,6 +4,7 @@
 #include <llvm/IR/IntrinsicsX86.h>
 
 #include "ptx/llvm/emit/memory.h"
+#include "ptx/llvm/emit/processor.h"
 #include "ptx/llvm/ir/ptx_facts.h"
 #include "ptx/operations/store_order.h"
 
@@ -60,8 +61,10 @@ void Stores::storeWholeRow(const Address& a, uint32_t bits, const Components& da
   if (isVolatile && a.rows.empty()) llvm::sort(chunks);
   const auto throughCaches = [&] {
     for (uint32_t c : chunks)
-      for (const Piece& piece : piecesOf(a, c, bytes, data, nullptr, isVolatile))
+      for (const Piece& piece : piecesOf(a, c, bytes, data, nullptr, isVolatile)) {
+        keepOrder(b_, options_, isVolatile, llvm::AtomicOrdering::Release);
         b_.CreateAlignedStore(piece.elements, piece.place, llvm::Align(bytes), isVolatile);
+      }
   };
   const bool wholeLines = a.rows.empty() || rowLanes_ * laneBytes % kLine == 0;
   if (!streamed_.stores.count(emission_.present) || !wholeLines) return throughCaches();
@@ -111,8 +114,10 @@ void Stores::storeRow(const Address& a, uint32_t bits, const Components& data, c
     BB* const after = b_.newBlock("after");
     b_.CreateCondBr(masks_.allLanes(chunk), whole, rest);
     b_.SetInsertPoint(whole);
-    for (const Piece& piece : piecesOf(a, c, bits / 8, data, nullptr, false))
+    for (const Piece& piece : piecesOf(a, c, bits / 8, data, nullptr, false)) {
+      keepOrder(b_, options_, isVolatile, llvm::AtomicOrdering::Release);
       b_.CreateAlignedStore(piece.elements, piece.place, aligned, isVolatile);
+    }
     b_.CreateBr(after);
     b_.SetInsertPoint(rest);
     b_.CreateCondBr(masks_.anyLane(chunk), some, after);
@@ -137,6 +142,7 @@ void Stores::storeVector(Value* address, const llvm::SmallVectorImpl<Value*>& el
     if (llvm::Type* const whole = wholeType(b_, bits / 8 * static_cast<uint32_t>(elements.size())))
       data = b_.CreateBitCast(data, whole);
   }
+  keepOrder(b_, options_, isVolatile, llvm::AtomicOrdering::Release);
   b_.CreateAlignedStore(data, b_.pointer(address), llvm::Align(bits / 8), isVolatile);
 }
 
@@ -299,7 +305,7 @@ void Stores::storeVarying(const Instruction& i, const Address& a, const Mask& ma
 void Stores::emitStore(const Instruction& i) {
   const uint32_t bits = ptx::bitsOf(i.ast->type());
   if (bits < 8 || (bits > 64 && (bits != 128 || i.ast->vectorWidth > 1))) unsupported(i, "width of an element");
-  if (i.ast->has(Mod::Release)) b_.CreateFence(llvm::AtomicOrdering::Release, llvm::SyncScope::SingleThread);
+  if (i.ast->has(Mod::Release)) b_.CreateFence(llvm::AtomicOrdering::Release, orderScope(options_));
   const Address a = addresses_.addressOf(i, 0, i.ast->space);
   const Mask mask = predicates_.guardedMask(i);
   tests_.checkAccess(i, mask);
