@@ -173,11 +173,27 @@ void CodeExpander::expandPartedBarrier(Expansion& x, const ptx::Instruction& i) 
 }
 
 // Lanes that come by different branches and exchange something leave it in memory, and stay until each has taken what
-// it wants.
+// it wants. The operation may overwrite its own mask or guard, by which they came and stay.
 void CodeExpander::expandJoint(Expansion& x, const ptx::Instruction& i) {
   expandHold(x, i, i.op == Op::Shfl ? 4 : i.op == Op::Elect ? 1 : 2);
+  Item mask{nullptr, &x.instance}, guard{nullptr, &x.instance};
+  mask.copyTo = code_.newVariable(Class::I32);
+  mask.copyOperand = &x.instance.function->operands[i.first + i.count - 1];
+  code_.blocks[x.current].items.push_back(mask);
+  if (i.guard >= 0) {
+    guard.copyTo = code_.newVariable(Class::Pred);
+    guard.copyFrom = x.instance.firstVariable + static_cast<uint32_t>(i.guard);
+    code_.blocks[x.current].items.push_back(guard);
+  }
   copyMade(x, i).mods.set(static_cast<size_t>(Mod::Arrive));
-  expandHold(x, i, 1);
+  ptx::Instruction& stays =
+      code_.make(code_.blocks[x.current].items, Op::Barrier, Type::B32, {operand::variable(mask.copyTo)}, i.line);
+  setWords(stays, {Mod::Warp, Mod::Arrive});
+  if (i.guard >= 0) {
+    stays.guard = static_cast<int32_t>(guard.copyTo);
+    stays.guardNegated = i.guardNegated;
+  }
+  setWords(expandWait(x, i), {Mod::Warp, Mod::Red});
 }
 
 // What no emulated device runs ends the kernel where it is reached, and only there: libraries have ways for memory or
