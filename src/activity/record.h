@@ -5,6 +5,7 @@
 // never 0 and never used twice in a process.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -153,6 +154,7 @@ enum class MemoryKind : uint8_t {
   Physical,
   Module,  // device memory for code and variables
 };
+inline constexpr size_t kMemoryKinds = static_cast<size_t>(MemoryKind::Module) + 1;
 
 struct Memory {
   MemoryKind kind;

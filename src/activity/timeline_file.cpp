@@ -25,9 +25,10 @@ constexpr size_t kNumbers = 192;  // bytes for the numbers of an event
 // Tracks of a device that are no streams: numbers that streams, which count from 1, do not reach.
 constexpr uint64_t kMemoryTrack = 0;
 
-const char* const kMemoryKinds[] = {"device memory",   "array",           "pool memory",    "managed memory",
+const char* const kMemoryNames[] = {"device memory",   "array",           "pool memory",    "managed memory",
                                     "pinned memory",   "registered",      "mapped memory",  "graph memory",
                                     "imported memory", "physical memory", "module's memory"};
+static_assert(std::size(kMemoryNames) == kMemoryKinds);
 
 std::string readLine(const std::string& path) {
   char text[256];
@@ -444,7 +445,7 @@ void TimelineFile::writeDetails(const Work& work) {
 }
 
 void TimelineFile::write(const Memory& memory) {
-  const char* const kind = kMemoryKinds[static_cast<size_t>(memory.kind)];
+  const char* const kind = kMemoryNames[static_cast<size_t>(memory.kind)];
   const uint64_t process = memory.ofDevice ? deviceProcess(memory.device) : process_;
   const uint64_t track = memory.ofDevice ? kMemoryTrack : memory.thread;
   if (!memory.ofDevice) knowThread(memory.thread);
@@ -470,7 +471,7 @@ void TimelineFile::writeCounter(const Memory& memory) {
   begin("C", memory.ofDevice ? deviceProcess(memory.device) : process_, kMemoryTrack);
   at(memory.time);
   text_ += ",\"name\":\"";
-  text_ += memory.ofDevice ? "memory in use" : kMemoryKinds[static_cast<size_t>(memory.kind)];
+  text_ += memory.ofDevice ? "memory in use" : kMemoryNames[static_cast<size_t>(memory.kind)];
   text_ += "\",\"args\":{\"bytes\":";
   appendNumber(text_, memory.inUse);
   text_ += '}';

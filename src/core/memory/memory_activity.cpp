@@ -15,7 +15,7 @@
 namespace vg::core::memory_activity {
 namespace {
 
-constexpr size_t kMostDevices = 256, kKinds = 11;
+constexpr size_t kMostDevices = 256;
 
 // Of each living allocation its bytes, by address; and sums. Under a lock of a few instructions, because who tells
 // holds one of his own. Never destroyed.
@@ -23,7 +23,7 @@ struct Living {
   SpinLock lock;
   std::unordered_map<uintptr_t, size_t> bytes VG_GUARDED_BY(lock);
   uint64_t ofDevice[kMostDevices] VG_GUARDED_BY(lock) = {};
-  uint64_t ofKind[kKinds] VG_GUARDED_BY(lock) = {};  // where no device has it
+  uint64_t ofKind[activity::kMemoryKinds] VG_GUARDED_BY(lock) = {};  // where no device has it
 };
 Living& living() { return undying<Living, Living>(); }
 
