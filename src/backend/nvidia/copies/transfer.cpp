@@ -33,9 +33,6 @@ bool worthAKernel(const Box& box, size_t bytes, size_t rows) {
   return VideoKernels::can(box) && (bytes >= kKernelMoves || rows >= kKernelRows);
 }
 
-// What the CPU wrote through BAR1 must have left its buffers before anybody calls the GPU.
-void flushWrites() { storeFence(); }
-
 Direction directionOf(Place to, Place from) {
   return from == Place::Pinned ? Direction::In : to == Place::Pinned ? Direction::Out : Direction::Inside;
 }
@@ -142,14 +139,14 @@ CUresult Transfer::copyOnCpu(const copy::Shape& shape, copy::Parallel* threads) 
   VG_CHECK(show(shape.destination.base, extent(shape.destination, shape)));
   VG_CHECK(show(shape.source.base, extent(shape.source, shape)));
   const bool there = copy::copy(shape, threads);
-  flushWrites();
+  storeFence();  // what was written through BAR1 has left the CPU's buffers before anybody calls the GPU
   return there ? CUDA_SUCCESS : CUDA_ERROR_ILLEGAL_ADDRESS;
 }
 
 CUresult Transfer::fillOnCpu(const copy::Fill& fill) {
   VG_CHECK(show(fill.base, extent(fill)));
   const bool there = copy::fill(fill, threads_);
-  flushWrites();
+  storeFence();
   return there ? CUDA_SUCCESS : CUDA_ERROR_ILLEGAL_ADDRESS;
 }
 
