@@ -1,6 +1,7 @@
 // Which meetings of lanes are held (lane_turns.h).
 #include <algorithm>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/walk.h"
@@ -32,9 +33,13 @@ class Finder {
       if (isNamed(i)) meetings_.push_back(&i);
   }
 
+  // What is found tells that masks made by it name lanes of other sides, too, and so more is found.
   Meetings run() {
-    for (BlockId b = 0; b < program_.blocks.size() && meetings_.size() > 1; ++b)
-      if (parts(b)) look(b);
+    for (size_t before = 0; meetings_.size() > 1;) {
+      for (BlockId b = 0; b < program_.blocks.size(); ++b)
+        if (parts(b)) look(b);
+      if (std::exchange(before, found_.size()) == found_.size()) break;
+    }
     return std::move(found_);
   }
 
@@ -94,12 +99,12 @@ class Finder {
     return a && b && !(static_cast<uint32_t>(*a) & static_cast<uint32_t>(*b));
   }
 
-  // Whether a mask is made of what lanes of this side found out about each other there: it names no others.
+  // Whether a mask is made of what lanes of this side found out there about each other alone: it names no others.
   bool namesPresent(ValueId mask, const Blocks& side, int depth = kDepth) const {
     if (mask == kNone || depth == 0 || program_.values[mask].kind != Value::Result) return false;
     const Instruction& i = program_.instructions[program_.values[mask].instruction];
     const Op op = i.ast->op;
-    if (op == Op::Activemask || op == Op::Vote || op == Op::Match) return side[i.block];
+    if (op == Op::Activemask || op == Op::Vote || op == Op::Match) return side[i.block] && !found_.contains(i.ast);
     return rowOf(op).has(Trait::Pure) &&
            std::ranges::any_of(i.sources, [&](ValueId s) { return namesPresent(s, side, depth - 1); });
   }
