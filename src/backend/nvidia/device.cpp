@@ -72,6 +72,7 @@ GpuDevice::GpuDevice(std::unique_ptr<Gpu> gpu, HostPages& hostPages, Addresses& 
       childSender_(queueParts_, Executor::shared()),
       parts_{traits_, memory_, gpuHostPages_, transfer_, engine_, childSender_} {
   known_.alsoAsk(managed_.ranges());
+  transfer_.meetOthers();
 }
 
 namespace {

@@ -32,6 +32,8 @@ class Transfer {
         staging_(gpu, addresses),
         kernels_(gpu, addresses, std::move(compute)) {}
 
+  // Others of the process may give copies from this GPU's memory to it from now on. Requires: this is never destroyed.
+  void meetOthers() noexcept;
   // CUDA_ERROR_ILLEGAL_ADDRESS when memory was not there; what arrived is unknown then.
   CUresult copy(const copy::Shape& shape);
   CUresult fill(const copy::Fill& fill);
@@ -70,6 +72,8 @@ class Transfer {
   CUresult stageOut(const copy::Shape& shape);
   Place placeOf(const copy::Side& side, const copy::Shape& shape) const;
   Place placeOf(const copy::Fill& fill) const;
+  // Of another GPU, whose memory a copy reads and which this one does not know; null: nobody's.
+  Transfer* readerFor(const copy::Shape& shape) const;
   // Where managed memory is, if that is known without a fault: Video or, of the host, Managed.
   Place found(Place place, const std::byte* start, size_t bytes) const;
   CUresult show(const std::byte* start, size_t bytes);
