@@ -11,41 +11,6 @@ namespace {
 
 constexpr uint32_t kClusterBarrier = 16;  // beside the numbers of the block's barriers
 
-// Steps further on that jumps lead to; of many jumps it knows nothing and takes all to be led to.
-class Targets {
- public:
-  void add(uint32_t step) {
-    if (count_ == std::size(steps_)) return static_cast<void>(many_ = true);
-    steps_[count_++] = step;
-  }
-  bool has(uint32_t step) const { return many_ || std::find(steps_, steps_ + count_, step) != steps_ + count_; }
-
- private:
-  uint32_t steps_[64], count_ = 0;
-  bool many_ = false;
-};
-
-bool endsHere(const Step& s) {
-  return s.guard < 0 && (s.flow == Flow::Branch || s.flow == Flow::BranchTable || s.flow == Flow::Return ||
-                         s.flow == Flow::Exit || s.flow == Flow::Trap || s.flow == Flow::Illegal);
-}
-
-// Whether lanes come from one step to a later one without going back.
-bool leadsTo(const FunctionCode& code, uint32_t from, uint32_t to) {
-  Targets targets;
-  bool comes = true;
-  for (uint32_t n = from; n < to; ++n) {
-    const Step& s = code.steps[n];
-    comes = comes || targets.has(n);
-    if (!comes) continue;
-    if (s.flow == Flow::Branch && s.destination > n) targets.add(s.destination);
-    if (s.flow == Flow::BranchTable)
-      for (uint32_t step : code.tables[s.destination]) targets.add(step);
-    comes = !endsHere(s);
-  }
-  return comes || targets.has(to);
-}
-
 // Where two lanes part, from the kernel's own steps on: the function and their steps in it; no function where they do
 // not.
 struct Places {
@@ -65,19 +30,13 @@ Places placesOf(const Warp::Lane& a, const Warp::Lane& b) {
   return {};
 }
 
-// Whether two lanes have gone different ways that neither comes from the other's place to its own.
-bool inDifferentBranches(const Warp::Lane& a, const Warp::Lane& b) {
-  const Places p = placesOf(a, b);
-  return !p.code || !leadsTo(*p.code, std::min(p.first, p.second), std::max(p.first, p.second));
-}
-
-// Lanes with one mask meet in different branches, too, in operations of one kind; in barriers anywhere.
+// Lanes with one mask meet wherever they are, in operations of one kind or in barriers of the warp.
 bool meets(const Warp& w, uint32_t a, uint32_t b) {
   if (w.lanes[b].state != Warp::State::AtWarpSync || w.lanes[a].syncMask != w.lanes[b].syncMask) return false;
   const Step &x = w.stepOf(a), &y = w.stepOf(b);
   if (&x == &y) return true;
   if (!x.execute) return x.number == 1 && !y.execute && y.number == 1;
-  return y.execute && meetAlike(*x.i, *y.i) && inDifferentBranches(w.lanes[a], w.lanes[b]);
+  return y.execute && meetAlike(*x.i, *y.i);
 }
 
 uint32_t presentWith(const Warp& w, uint32_t lane) {

@@ -9,8 +9,8 @@
 // Lanes come to a block of such a region at different times. So its phis and what it reads vary, and values that leave
 // a block are kept lane by lane (Emitter::blended).
 //
-// Lanes of several branches may meet by a mask, too: bar.warp.sync in two branches lets those of both go on when all
-// have come to one of them, while linear order would let the first go on at once. Such meetings are held
+// Lanes of several branches, or of a branch and behind it, may meet by a mask, too: bar.warp.sync in two branches lets
+// those of both go on when all have come to one of them, while linear order would let the first go on at once. Such meetings are held
 // (CodeExpander::expandHold): lanes tell that they have come, and wait in a loop, as for a flag, until all that the
 // mask names have told so or are not in the region any more. Shuffles, votes, matches and reductions of one kind and
 // mask are one operation in the same way (CodeExpander::expandJoint).

@@ -53,7 +53,11 @@ class Finder {
     std::vector<Blocks> sides;
     for (BlockId s : program_.blocks[branch].successors) sides.push_back(sideFrom(branch, s));
     for (size_t n = 0; n < sides.size(); ++n)
-      for (size_t other = 0; other < n; ++other) compare(sides[n], sides[other]);
+      for (size_t other = 0; other < sides.size(); ++other) {
+        if (other == n) continue;
+        if (other < n) compare(sides[n], sides[other]);
+        lookBehind(branch, n, sides[n], sides[other]);
+      }
   }
 
   // The blocks between a way out of a branch and where all its ways meet.
@@ -76,6 +80,56 @@ class Finder {
     for (const Instruction* one : ours)
       for (const Instruction* two : theirs)
         if (meetAlike(*one->ast, *two->ast) && !apart(*one, *two)) found_.insert({one->ast, two->ast});
+  }
+
+  // Lanes that go round a meeting of one side come to others behind it: the first of its kind is the same meeting where
+  // the masks are. Masks are taken to be where lanes part for certain, and where one is what that side has made of
+  // what all had before, as in a loop that a compiler has unrolled, whose last rounds are a loop of their own.
+  void lookBehind(BlockId branch, size_t way, const Blocks& side, const Blocks& other) {
+    const bool surely = differsInWarp(program_, program_.blocks[branch].condition);
+    for (const Instruction* one : onlyIn(side, other)) {
+      const auto isLater = [&](const Instruction& two) {
+        return !side[two.block] && meetAlike(*one->ast, *two.ast) &&
+               ((surely && sameMask(maskOf(*one), maskOf(two))) || madeIn(side, maskOf(two), kDepth));
+      };
+      for (size_t n = 0; n < program_.blocks[branch].successors.size(); ++n)
+        if (n != way)
+          for (const Instruction* two : firstFrom(program_.blocks[branch].successors[n], isLater)) {
+            found_.insert(one->ast);
+            found_.insert(two->ast);
+          }
+    }
+  }
+
+  // The first meetings of a kind that lanes come to from a block.
+  template <class Kind>
+  Instructions firstFrom(BlockId from, Kind isOne) const {
+    Instructions all;
+    Walk walk(program_.blocks.size());
+    walk.find(from);
+    while (const auto at = walk.next()) {
+      const size_t before = all.size();
+      for (const Instruction* i : meetings_)
+        if (i->block == *at && isOne(*i)) all.push_back(i);
+      if (all.size() == before) walk.findAll(program_.blocks[*at].successors);
+    }
+    return all;
+  }
+
+  bool sameMask(ValueId a, ValueId b) const {
+    if (a == kNone || b == kNone) return false;
+    const auto known = knownBits(program_, a);
+    return a == b || (known && known == knownBits(program_, b));
+  }
+
+  // Whether a mask is, for lanes that have come through these blocks, what an operation there said.
+  bool madeIn(const Blocks& side, ValueId mask, int depth) const {
+    if (mask == kNone || depth == 0 || program_.values[mask].kind != Value::Phi) return false;
+    return std::ranges::any_of(program_.values[mask].incoming, [&](ValueId v) {
+      if (v == kNone || program_.values[v].kind != Value::Result) return madeIn(side, v, depth - 1);
+      const Instruction& i = program_.instructions[program_.values[v].instruction];
+      return isNamed(i) && side[i.block];
+    });
   }
 
   // Those that may name lanes of another side.

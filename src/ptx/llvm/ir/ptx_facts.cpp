@@ -105,7 +105,7 @@ bool waitsForBarrier(const ptx::Instruction& i) { return isHoldOfBlock(i) && i.h
 bool isJoint(const ptx::Instruction& i) { return rowOf(i.op).meets == Meets::Warp && i.has(Mod::Arrive); }
 
 bool lanesMeetAt(const ptx::Instruction& i, const ptx::Function& function) {
-  if (isHold(i)) return false;
+  if (isHold(i) || isJoint(i)) return false;
   const auto namesAll = [&] {
     const Operand& mask = function.operands[i.first + i.count - 1];
     return mask.kind == Operand::Kind::Immediate && static_cast<uint32_t>(mask.bits) == ~0u;

@@ -36,7 +36,7 @@ bool isBarrierOfBlock(const Instruction& i);
 // A pause that insertPauses has put in: a barrier that waits for nothing.
 bool isPause(const Instruction& i);
 // Whether all lanes of the warp, or of the block, meet at an instruction of `function` before any goes on: barriers,
-// and warp operations whose mask names all.
+// and warp operations whose mask names all, but those that lanes of several branches come to.
 bool lanesMeetAt(const ptx::Instruction& i, const ptx::Function& function);
 // Of the code that holds lanes where they meet (analysis/lane_turns.h), which no text has: with .arrive they tell that
 // they have come, with .red each finds out whether it may go on.
