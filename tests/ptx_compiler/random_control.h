@@ -65,6 +65,7 @@ class ControlFlow : protected Statements {
   enum class Mix { Memory, Shuffle, Vote, Reduction, Match, Leader };
   void mixTogether(const Name& word, const Name& members, const Name& from, const Name& first, Mix way);
   void exchangeApart(const Name& members);
+  void roundsApart(const Name& members);
   void exchangeInBlock();
   void exchangeInBlockApart();
   void reduceInBlock();

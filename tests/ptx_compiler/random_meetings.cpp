@@ -24,6 +24,7 @@ void ControlFlow::meet() {
     case 4:
       return match(those);
     case 5:
+      if (chance(30)) return roundsApart(those);
       if (chance(50)) return exchangeApart(those);
       return shares_ ? exchangeInWarp(those) : shuffle(those);
     default:
@@ -176,6 +177,60 @@ void ControlFlow::exchangeApart(const Name& members) {
   }
   label("End", id);
   line("mov.u32 %s, %s;", newWord().c_str(), got.c_str());
+}
+
+// Rounds of lanes of which fewer come along each time, most of them in an unrolled loop and the last ones in another,
+// as compilers make them: lanes meet in both.
+void ControlFlow::roundsApart(const Name& members) {
+  const Name rounds = fresh('r', words_), rest = fresh('r', words_), left = fresh('r', words_);
+  const Name round = fresh('r', words_), mask = fresh('r', words_), from = fresh('r', words_);
+  const Name first = fresh('r', words_), word = fresh('r', words_), again = fresh('p', tests_);
+  const Name value = wordRegister();
+  const uint32_t id = labels_++, unrolled = 2 + below(2);
+  static constexpr Mix kMixes[] = {Mix::Memory, Mix::Shuffle, Mix::Vote, Mix::Reduction, Mix::Match, Mix::Leader};
+  const Mix way = kMixes[shares_ ? below(6) : 1 + below(5)];
+  const bool ofThoseThatStay = chance(50);
+  const auto mix = [&] {
+    line("fns.b32 %s, %s, 0, 1;", from.c_str(), mask.c_str());
+    mixTogether(word, mask, from, first, way);
+  };
+  const auto goRound = [&] {
+    if (!ofThoseThatStay) mix();
+    line("add.u32 %s, %s, 1;", round.c_str(), round.c_str());
+    line("setp.lt.u32 %s, %s, %s;", again.c_str(), round.c_str(), rounds.c_str());
+    line("vote.sync.ballot.b32 %s, %s, %s;", mask.c_str(), again.c_str(), mask.c_str());
+    line("mad.lo.u32 %s, %s, 33, %s;", word.c_str(), word.c_str(), mask.c_str());
+    if (!ofThoseThatStay) return;
+    const uint32_t skip = labels_++;
+    line("@!%s bra $Skip%u;", again.c_str(), skip);
+    mix();
+    label("Skip", skip);
+  };
+  line("and.b32 %s, %s, 7;", rounds.c_str(), wordRegister().c_str());
+  line("add.u32 %s, %s, 1;", rounds.c_str(), rounds.c_str());
+  line("rem.u32 %s, %s, %u;", rest.c_str(), rounds.c_str(), unrolled);
+  line("sub.u32 %s, %s, %s;", left.c_str(), rounds.c_str(), rest.c_str());
+  line("sub.u32 %s, %s, %s;", first.c_str(), thread_.c_str(), lane_.c_str());
+  line("mov.u32 %s, 0;", round.c_str());
+  line("mov.u32 %s, %s;", mask.c_str(), members.c_str());
+  line("mov.u32 %s, %s;", word.c_str(), value.c_str());
+  line("setp.eq.u32 %s, %s, 0;", again.c_str(), left.c_str());
+  line("@%s bra $Rest%u;", again.c_str(), id);
+  label("Main", id);
+  for (uint32_t n = 0; n < unrolled; ++n) goRound();
+  line("sub.u32 %s, %s, %u;", left.c_str(), left.c_str(), unrolled);
+  line("setp.ne.u32 %s, %s, 0;", again.c_str(), left.c_str());
+  line("@%s bra $Main%u;", again.c_str(), id);
+  label("Rest", id);
+  line("setp.eq.u32 %s, %s, 0;", again.c_str(), rest.c_str());
+  line("@%s bra $End%u;", again.c_str(), id);
+  label("Last", id);
+  goRound();
+  line("sub.u32 %s, %s, 1;", rest.c_str(), rest.c_str());
+  line("setp.ne.u32 %s, %s, 0;", again.c_str(), rest.c_str());
+  line("@%s bra $Last%u;", again.c_str(), id);
+  label("End", id);
+  line("mov.u32 %s, %s;", newWord().c_str(), word.c_str());
 }
 
 // The word of a thread of another warp, or of none.

@@ -10,10 +10,10 @@
 // a block are kept lane by lane (Emitter::blended).
 //
 // Lanes of several branches, or of a branch and behind it, may meet by a mask, too: bar.warp.sync in two branches lets
-// those of both go on when all have come to one of them, while linear order would let the first go on at once. Such meetings are held
-// (CodeExpander::expandHold): lanes tell that they have come, and wait in a loop, as for a flag, until all that the
-// mask names have told so or are not in the region any more. Shuffles, votes, matches and reductions of one kind and
-// mask are one operation in the same way (CodeExpander::expandJoint).
+// those of both go on when all have come to one of them, while linear order would let the first go on at once. Such
+// meetings are held (CodeExpander::expandHold): lanes tell that they have come, and wait in a loop, as for a flag,
+// until all that the mask names have told so or are not in the region any more. Shuffles, votes, matches and reductions
+// of one kind and mask are one operation in the same way (CodeExpander::expandJoint).
 //
 // So are barriers of the block to which lanes of a warp come apart (CodeExpander::expandPartedBarrier): each lane says
 // which one it has come to, and the warp comes when all in the region have said so.

@@ -84,13 +84,15 @@ class Finder {
 
   // Lanes that go round a meeting of one side come to others behind it: the first of its kind is the same meeting where
   // the masks are. Masks are taken to be where lanes part for certain, and where one is what that side has made of
-  // what all had before, as in a loop that a compiler has unrolled, whose last rounds are a loop of their own.
+  // what all had before, as in a loop that a compiler has unrolled, whose last rounds are a loop of their own; and so
+  // are the results of operations that are such meetings.
   void lookBehind(BlockId branch, size_t way, const Blocks& side, const Blocks& other) {
     const bool surely = differsInWarp(program_, program_.blocks[branch].condition);
     for (const Instruction* one : onlyIn(side, other)) {
       const auto isLater = [&](const Instruction& two) {
         return !side[two.block] && meetAlike(*one->ast, *two.ast) &&
-               ((surely && sameMask(maskOf(*one), maskOf(two))) || madeIn(side, maskOf(two), kDepth));
+               ((surely && sameMask(maskOf(*one), maskOf(two))) || madeIn(side, maskOf(two), kDepth) ||
+                (isFound(maskOf(*one)) && isFound(maskOf(two))));
       };
       for (size_t n = 0; n < program_.blocks[branch].successors.size(); ++n)
         if (n != way)
@@ -120,6 +122,11 @@ class Finder {
     if (a == kNone || b == kNone) return false;
     const auto known = knownBits(program_, a);
     return a == b || (known && known == knownBits(program_, b));
+  }
+
+  bool isFound(ValueId mask) const {
+    return mask != kNone && program_.values[mask].kind == Value::Result &&
+           found_.contains(program_.instructions[program_.values[mask].instruction].ast);
   }
 
   // Whether a mask is, for lanes that have come through these blocks, what an operation there said.
