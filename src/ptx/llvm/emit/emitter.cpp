@@ -43,6 +43,15 @@ void Emitter::makeFunction() {
   b_.describeLines();
 }
 
+// Whether a kernel asks for what one call for several blocks could not answer.
+static bool asksForCluster(const Program& program) {
+  if (program.references.clusterAddresses) return true;
+  for (const auto& v : program.values)
+    if (v.kind == vg::ptx::gen::Value::Special && v.special >= Special::ClusteridX && v.special <= Special::ClusteridZ)
+      return true;
+  return false;
+}
+
 // What the runner has to know of the kernel, and parts of the emitter too.
 void Emitter::findTraits() {
   KernelTraits& traits = emission_.traits;
@@ -64,16 +73,10 @@ void Emitter::findTraits() {
   traits.clusterAddresses = program_.references.clusterAddresses;
   suspensions_.plan();
   traits.waits = !suspensions_.used() && suspensions_.mayWait();
-  traits.spans = !traits.waits && !asksForCluster() && !emission_.options.tellsAccesses && !emission_.options.kept;
+  traits.spans =
+      !traits.waits && !asksForCluster(program_) && !emission_.options.tellsAccesses && !emission_.options.kept;
   traits.keptBytes = emission_.options.kept ? emission_.options.kept->bytes : 0;
   teller_.plan();
-}
-
-bool Emitter::asksForCluster() const {
-  if (program_.references.clusterAddresses) return true;
-  for (const auto& v : program_.values)
-    if (v.kind == Value::Special && v.special >= Special::ClusteridX && v.special <= Special::ClusteridZ) return true;
-  return false;
 }
 
 // From where a warp starts to the copy for the lanes that it has.
@@ -141,6 +144,12 @@ void Emitter::emitCopy(const CopyKey& key) {
   llvm::BasicBlock* const body = b_.newBlock("body");
   values_.loadAt(b_.CreateBr(body));
   b_.SetInsertPoint(body);
+  if (key.masked && plan_.laneLoop(key.block) != kNone) {
+    laneLoops_.emit(key);
+    b_.CreateBr(tail);
+    masked_.emitTail(key, tail);
+    return;
+  }
   edges_.definePhis(key.block);
   for (uint32_t n : program_.blocks[key.block].instructions) instructions_.emitInstruction(program_.instructions[n]);
   if (key.masked) {

@@ -14,6 +14,7 @@
 #include "ptx/llvm/flow/convergent_code.h"
 #include "ptx/llvm/flow/edges.h"
 #include "ptx/llvm/flow/frame.h"
+#include "ptx/llvm/flow/lane_loops.h"
 #include "ptx/llvm/flow/masked_code.h"
 
 namespace vg::ptx::gen {
@@ -30,7 +31,6 @@ class Emitter {
  private:
   void makeFunction();
   void findTraits();
-  bool asksForCluster() const;  // what one call for several blocks could not answer
   void emitWayIn();
   void emitWayInOf(llvm::Value* lanes);
   void emitCopy(const CopyKey& key);
@@ -87,6 +87,7 @@ class Emitter {
   Frame frame_{emission_, runner_, specials_, masks_, values_, teller_, suspensions_};
   Edges edges_{emission_, plan_, runner_, masks_, values_, predicates_, frame_};
   MaskedCode masked_{emission_, plan_, runner_, masks_, predicates_, frame_, edges_};
+  LaneLoops laneLoops_{emission_, plan_, masks_, values_, teller_, tests_, instructions_, edges_};
   ConvergentCode convergent_{emission_, plan_, masks_, values_, predicates_, frame_, edges_};
 };
 

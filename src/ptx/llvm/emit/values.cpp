@@ -37,6 +37,7 @@ Form Values::formOf(ValueId id) {
   const PtxValue& v = program_.values[id];
   Form form;
   form.shape = v.shape;
+  if (auto found = given_.find(id); found != given_.end()) return found->second;
   switch (v.kind) {
     case PtxValue::Constant:
       form.scalar = specials_.constantValue(v);

@@ -42,6 +42,7 @@ class Values : public EmitterPart {
   Chunks integersOf(ValueId id, uint32_t bits);  // the same as integers of so many bits
   Value* laneOf(ValueId id, Value* lane);
   Value* rowOfForm(const Form& form, uint32_t row);
+  Value* chunkOfForm(const Form& form, uint32_t chunk);
   Value* firstsOfRows(const Chunks& rows, uint32_t chunk);
   Slot makeSlot(const vg::ptx::gen::Value& v, const char* name);
   Form loadSlot(const Slot& slot, const vg::ptx::gen::Value& v);
@@ -52,12 +53,13 @@ class Values : public EmitterPart {
   // The same with what lies in memory: elements of so many bits, the chunk's at place(chunk).
   void finishFrom(const Instruction& i, size_t result, llvm::function_ref<Value*(uint32_t chunk)> place, uint32_t bits);
   bool isRead(ValueId id) const { return read_[id]; }
+  // What one lane has of values of other blocks, where code for a lane is emitted (flow/lane_loops.h).
+  void giveLane(std::map<ValueId, Form> given) { given_ = std::move(given); }
 
  private:
   void markFragileSources();
   void markRead();
   Value* madeAgain(ValueId id, llvm::function_ref<Value*(ValueId)> read);
-  Value* chunkOfForm(const Form& form, uint32_t chunk);
   Form blended(const Slot& slot, const vg::ptx::gen::Value& v, Form form);
 
   CopyPlan& plan_;
@@ -67,7 +69,7 @@ class Values : public EmitterPart {
   std::vector<Slot> slots_;
   std::vector<std::optional<Form>> direct_;
   std::vector<bool> read_;  // by any instruction, phi or branch
-  std::map<ValueId, Form> local_;
+  std::map<ValueId, Form> local_, given_;
   std::map<std::pair<ValueId, uint32_t>, Value*> vectors_;  // vector forms of scalars made in this copy
   llvm::Instruction* loadPoint_ = nullptr;                  // start of the present copy
 };

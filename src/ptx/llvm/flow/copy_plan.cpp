@@ -1,6 +1,7 @@
 #include "ptx/llvm/flow/copy_plan.h"
 
 #include "ptx/facts/async_form.h"
+#include "ptx/llvm/analysis/lane_loops.h"
 #include "ptx/llvm/ir/control_flow.h"
 #include "ptx/llvm/ir/ptx_facts.h"
 #include "ptx/text/op.h"
@@ -39,9 +40,21 @@ void CopyPlan::planAll() {
   for (const Component& component : program_.components)
     duplicated_.push_back(component.weight <= kDuplicateLimit && partings(program_, component) <= kPartingsLimit &&
                           !atomicsPrevail(component) && !component.takesTurns);
+  planLaneLoops();
   planCopies();
   planLeanly();
   planEmptying();
+}
+
+// Code that looks at each access or keeps what lanes have is for whole warps.
+void CopyPlan::planLaneLoops() {
+  if (options_.checksAccesses || options_.tellsAccesses || options_.tellsMeetings || options_.testsReach ||
+      options_.kept)
+    return;
+  for (const LoopId l : loopsForSingleLanes(program_)) {
+    laneLoops_.resize(program_.blocks.size(), kNone);
+    for (const BlockId b : program_.loops[l].blocks) laneLoops_[b] = l;
+  }
 }
 
 void CopyPlan::planEmptying() {
@@ -85,7 +98,7 @@ void CopyPlan::planCopy(const CopyKey& key) {
 void CopyPlan::planGo(Version v, BlockId b) {
   const uint32_t component = program_.blocks[b].component;
   if (b == endBlock(program_)) return;
-  if (component != kNone && !duplicates(component, v)) return planMasked(v, component);
+  if (isMaskedOnly(b, v)) return planMasked(v, component);
   planCopy({v, false, b});
 }
 
@@ -99,8 +112,8 @@ Version CopyPlan::maskedVersion(Version v, uint32_t component) const {
 void CopyPlan::planMasked(Version from, uint32_t component) {
   const Version v = maskedVersion(from, component);
   for (BlockId b : program_.components[component].blocks) {
-    planCopy({v, true, b});
-    if (duplicates(component, v) && joinsInside(b)) planCopy({v, false, b});
+    if (laneLoop(b) == kNone || program_.loops[laneLoop(b)].header == b) planCopy({v, true, b});
+    if (!isMaskedOnly(b, v) && joinsInside(b)) planCopy({v, false, b});
   }
 }
 
@@ -144,7 +157,7 @@ void CopyPlan::planCopies() {
         planGo(key.version, s);
       } else {
         planMasked(key.version, component);
-        if (duplicates(component, key.version)) planCopy({key.version, false, s});
+        if (!isMaskedOnly(s, key.version)) planCopy({key.version, false, s});
       }
     }
   }
@@ -175,6 +188,7 @@ void CopyPlan::planLeanly() {
   emission_.lean = true;
   takeWholeWarps();
   duplicated_.assign(duplicated_.size(), false);
+  laneLoops_.clear();
   const auto workWith = [&](bool onlyPart) {
     onlyPart_ = onlyPart;
     planned_.clear();
@@ -248,7 +262,7 @@ BlockId CopyPlan::emptyingOf(BlockId b) const {
 
 // Whether all lanes may be together again, to go on with convergent code.
 bool CopyPlan::rejoins(const CopyKey& key) const {
-  return key.version == Full && joinsInside(key.block) && duplicates(program_.blocks[key.block].component, Full);
+  return key.version == Full && joinsInside(key.block) && !isMaskedOnly(key.block, Full);
 }
 
 }  // namespace vg::ptx::gen

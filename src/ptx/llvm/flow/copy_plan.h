@@ -31,6 +31,14 @@ class CopyPlan : public EmitterPart {
   BlockId emptying(BlockId b) const { return emptying_[b]; }  // where the mask of a block is emptied (emptyingOf)
   Version maskedVersion(Version v, uint32_t component) const;
   bool duplicates(uint32_t component, Version v) const { return v == Full && duplicated_[component]; }
+  // The loop for single lanes (analysis/lane_loops.h) that a block belongs to. It is emitted in the masked copies of
+  // its header; there are no copies of its other blocks.
+  LoopId laneLoop(BlockId b) const { return laneLoops_.empty() ? kNone : laneLoops_[b]; }
+  // Whether all lanes of a warp come to the block by the masked copy of its region only.
+  bool isMaskedOnly(BlockId b, Version v) const {
+    const uint32_t component = program_.blocks[b].component;
+    return component != kNone && (!duplicates(component, v) || laneLoop(b) != kNone);
+  }
   bool isLaneExit(BlockId b) const;
   bool rejoins(const CopyKey& key) const;
   bool needsLaneTest(BlockId b) const;
@@ -39,6 +47,7 @@ class CopyPlan : public EmitterPart {
 
  private:
   void planEmptying();
+  void planLaneLoops();
   void planCopies();
   void planLeanly();
   bool atomicsPrevail(const Component& component) const;
@@ -54,6 +63,7 @@ class CopyPlan : public EmitterPart {
   std::vector<CopyKey> planWork_;
   std::vector<bool> duplicated_;  // components that have a convergent copy too
   std::vector<BlockId> emptying_;
+  std::vector<LoopId> laneLoops_;  // by block; empty: there are none
   bool onlyPart_ = false;
 };
 

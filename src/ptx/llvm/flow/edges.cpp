@@ -10,8 +10,7 @@ void Edges::makeCopies() {
 }
 
 void Edges::definePhis(BlockId b) {
-  for (ValueId phi : program_.blocks[b].phis)
-    values_.define(phi, values_.loadEarly(phiSlot(phi), program_.values[phi]));
+  for (ValueId phi : program_.blocks[b].phis) values_.define(phi, phiForm(phi));
 }
 
 Slot& Edges::phiSlot(ValueId phi) {
@@ -28,23 +27,25 @@ void Edges::storePhis(BlockId from, BlockId to, const Mask* blend, bool alwaysBl
   const Block& target = program_.blocks[to];
   for (ValueId id : target.phis) {
     const auto& phi = program_.values[id];
-    Slot& slot = phiSlot(id);
-    const ValueId in = phi.incoming[edge];
-    Form form = values_.toShape(in, phi);
-    if (blend && alwaysBlend) {
-      if (phi.shape.varying()) {
-        const Chunks mask = masks_.chunksOf(*blend);
-        const Form old = values_.loadSlot(slot, phi);
-        for (uint32_t c = 0; c < k_; ++c) form.chunks[c] = b_.CreateSelect(mask[c], form.chunks[c], old.chunks[c]);
-      } else {
-        const Form old = values_.loadSlot(slot, phi);
-        Value* const any = masks_.anyLane(*blend);
-        if (form.scalar) form.scalar = b_.CreateSelect(any, form.scalar, old.scalar);
-        for (size_t r = 0; r < form.rows.size(); ++r) form.rows[r] = b_.CreateSelect(any, form.rows[r], old.rows[r]);
-      }
-    }
-    values_.storeSlot(slot, phi, form);
+    storePhi(id, values_.toShape(phi.incoming[edge], phi), alwaysBlend ? blend : nullptr);
   }
+}
+
+void Edges::storePhi(ValueId id, Form form, const Mask* blend) {
+  const auto& phi = program_.values[id];
+  Slot& slot = phiSlot(id);
+  if (blend) {
+    const Form old = values_.loadSlot(slot, phi);
+    if (phi.shape.varying()) {
+      const Chunks mask = masks_.chunksOf(*blend);
+      for (uint32_t c = 0; c < k_; ++c) form.chunks[c] = b_.CreateSelect(mask[c], form.chunks[c], old.chunks[c]);
+    } else {
+      Value* const any = masks_.anyLane(*blend);
+      if (form.scalar) form.scalar = b_.CreateSelect(any, form.scalar, old.scalar);
+      for (size_t r = 0; r < form.rows.size(); ++r) form.rows[r] = b_.CreateSelect(any, form.rows[r], old.rows[r]);
+    }
+  }
+  values_.storeSlot(slot, phi, form);
 }
 
 // Whether lanes may already hold values that another edge of the same kind gave to the phis of `to`.
@@ -64,16 +65,20 @@ bool Edges::tracksInside(uint32_t component) const { return program_.components[
 
 // `running` is the component in whose linear order we are, or which the edge enters.
 void Edges::maskedEdge(const CopyKey& key, BlockId to, uint32_t running, const Mask& mask) {
+  const bool severalTimes = program_.components[running].takesTurns || severalWaysIn(program_, key.block, to);
+  arrive(key.version, to, running, mask, [&] { storePhis(key.block, to, &mask, severalTimes || !key.masked); });
+}
+
+void Edges::arrive(Version v, BlockId to, uint32_t running, const Mask& mask, llvm::function_ref<void()> bring) {
   if (tracksInside(running) && (to == endBlock(program_) || program_.blocks[to].component != running))
     masks_.setInside(running, masks_.without(masks_.inside(running), mask));
   if (to == endBlock(program_)) {
     if (program_.components[running].exit != to) masks_.setLive(masks_.without(masks_.live(), mask));
     return;
   }
-  const bool severalTimes = program_.components[running].takesTurns || severalWaysIn(program_, key.block, to);
-  storePhis(key.block, to, &mask, severalTimes || !key.masked);
+  bring();
   if (program_.blocks[to].component == running) {
-    auto& slot = maskSlot(key.version, to);
+    auto& slot = maskSlot(v, to);
     masks_.storeMask(slot, masks_.either(masks_.loadMask(slot), mask));
   }
 }
@@ -109,7 +114,7 @@ void Edges::go(Version v, BlockId from, BlockId to) {
     return;
   }
   const uint32_t component = program_.blocks[to].component;
-  if (component != kNone && !plan_.duplicates(component, v)) {
+  if (plan_.isMaskedOnly(to, v)) {
     startComponent(v, component, to);
     storePhis(from, to, nullptr, false);
     Mask all = v == Full ? Mask{} : masks_.live();

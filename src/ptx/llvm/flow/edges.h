@@ -31,11 +31,16 @@ class Edges : public EmitterPart {
   BB* copy(const CopyKey& key) const { return copies_.at(key); }
   BB*& occupiedBody(const CopyKey& key) { return occupied_[key]; }
   void definePhis(BlockId b);  // in the present copy of it
+  Form phiForm(ValueId phi) { return values_.loadEarly(phiSlot(phi), program_.values[phi]); }
   void emptyMasks(Version v, uint32_t component, BlockId first);
   void emptyMasksAt(const CopyKey& key);
   void edgeMasks(const CopyKey& key, llvm::SmallVectorImpl<Mask>& out);
   void maskedEdge(const CopyKey& key, BlockId to, uint32_t running, const Mask& mask);
   void storePhis(BlockId from, BlockId to, const Mask* blend, bool alwaysBlend);
+  // What a phi gets along an edge, in its shape.
+  void storePhi(ValueId phi, Form form, const Mask* blend);
+  // Lanes that go to a block; `bring` stores what its phis get.
+  void arrive(Version v, BlockId to, uint32_t running, const Mask& mask, llvm::function_ref<void()> bring);
   void startComponent(Version v, uint32_t component, BlockId first);
   // Branches from the current place to the convergent copy of `to` (or into its component), storing phis.
   void go(Version v, BlockId from, BlockId to);

@@ -143,9 +143,12 @@ void MaskedCode::emitTail(const CopyKey& key, BB* tail) {
   b_.SetInsertPoint(tail);
   const uint32_t id = program_.blocks[key.block].component;
   const Component& component = program_.components[id];
-  for (LoopId l = program_.blocks[key.block].loop; l != kNone; l = program_.loops[l].parent) {
+  const LoopId whole = plan_.laneLoop(key.block);  // which this copy is
+  const BlockId last = whole == kNone ? key.block : program_.loops[whole].blocks.back();
+  for (LoopId l = whole == kNone ? program_.blocks[key.block].loop : program_.loops[whole].parent; l != kNone;
+       l = program_.loops[l].parent) {
     const Loop& loop = program_.loops[l];
-    if (program_.blocks[loop.header].component != id || loop.blocks.back() != key.block) continue;
+    if (program_.blocks[loop.header].component != id || loop.blocks.back() != last) continue;
     if (component.takesTurns && loop.polls) continue;  // emitTurns
     BB* const round = b_.newBlock("again");
     BB* const onward = b_.newBlock("onward");
@@ -156,7 +159,7 @@ void MaskedCode::emitTail(const CopyKey& key, BB* tail) {
     b_.SetInsertPoint(onward);
   }
   for (size_t n = 0; n < component.blocks.size(); ++n)
-    if (component.blocks[n] == key.block && n + 1 < component.blocks.size()) {
+    if (component.blocks[n] == last && n + 1 < component.blocks.size()) {
       b_.CreateBr(edges_.copy({key.version, true, component.blocks[n + 1]}));
       return;
     }
