@@ -45,6 +45,8 @@ class Loads : public EmitterPart {
   Components loadWhole(const Address& a, uint32_t bits, uint32_t count, const Mask& mask);
   Value* widenLoaded(Value* v, Type type, Class to);
   void prefetchAhead(const Instruction& i, const Address& a, uint32_t bytes);  // prefetch.cpp
+  bool prefetchNextRound(const Instruction& i, const Address& a, uint32_t bytes);
+  void prefetch(Value* at, uint32_t bytes);
 
   Runner& runner_;
   Comparisons& comparisons_;

@@ -1,6 +1,7 @@
 // Loads in loops that walk memory by a distance known only at run time, as loops over a grid's whole data do: the
 // processor's prefetchers lose such a walk at every page. The place that a later iteration will read is asked for
-// early, if the loop's own test says that there will be such an iteration.
+// early, if the loop's own test says that there will be such an iteration. In a loop with barriers all warps of the
+// block take their part in an iteration, so that the next one is early enough, and is asked for in any case.
 #include "ptx/llvm/opcodes/load.h"
 
 #include <llvm/IR/Intrinsics.h>
@@ -30,14 +31,14 @@ class WalkFinder {
   WalkFinder(const Program& program, LoopId loop) : program_(program), loop_(loop) {}
 
   // The walk that an address depends on, `scale` times: bytes for each unit of the phi.
-  std::optional<Walk> find(ValueId address, int64_t& scale) {
+  std::optional<Walk> find(ValueId address, int64_t& scale, bool withTest) {
     const std::optional<int64_t> found = scaleOf(address, 0);
     if (!found || !*found || phi_ == kNone) return {};
     scale = *found;
     Walk walk;
     walk.phi = phi_;
     const ValueId next = nextOf(phi_);
-    if (next == kNone || !takesSteps(next, walk) || !findTest(next, walk)) return {};
+    if (next == kNone || !takesSteps(next, walk) || (withTest && !findTest(next, walk))) return {};
     return walk;
   }
 
@@ -142,13 +143,42 @@ class WalkFinder {
   ValueId phi_ = kNone;
 };
 
+bool hasBarriers(const Program& program, const Loop& loop) {
+  return llvm::any_of(loop.blocks, [&](BlockId b) {
+    return llvm::any_of(program.blocks[b].instructions, [&](uint32_t n) {
+      return isBarrierOfBlock(program.instructions[n]) && !isPause(program.instructions[n]);
+    });
+  });
+}
+
 }  // namespace
+
+void Loads::prefetch(Value* at, uint32_t bytes) {
+  for (uint32_t line = 0; line < bytes; line += kLine) {
+    Value* const place = b_.pointer(b_.CreateAdd(at, b_.getInt64(line)));
+    b_.callIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()},
+                     {place, b_.getInt32(0), b_.getInt32(3), b_.getInt32(1)});
+  }
+}
+
+// Of the next iteration of a loop with barriers.
+bool Loads::prefetchNextRound(const Instruction& i, const Address& a, uint32_t bytes) {
+  const LoopId loop = program_.blocks[i.block].loop;
+  int64_t scale = 0;
+  const std::optional<Walk> walk = WalkFinder(program_, loop).find(a.value, scale, false);
+  if (!walk || !hasBarriers(program_, program_.loops[loop])) return false;
+  Value* const step = b_.CreateSExt(b_.asInteger(values_.scalarOf(walk->step), bitsOf(program_.values[walk->phi].type)),
+                                    b_.getInt64Ty());
+  Value* const distance = b_.CreateMul(step, b_.getInt64(static_cast<uint64_t>(scale)));
+  prefetch(b_.CreateAdd(a.scalar, distance), bytes);
+  return true;
+}
 
 void Loads::prefetchAhead(const Instruction& i, const Address& a, uint32_t bytes) {
   const LoopId loop = program_.blocks[i.block].loop;
-  if (loop == kNone || !a.scalar) return;
+  if (loop == kNone || !a.scalar || prefetchNextRound(i, a, bytes)) return;
   int64_t scale = 0;
-  const std::optional<Walk> walk = WalkFinder(program_, loop).find(a.value, scale);
+  const std::optional<Walk> walk = WalkFinder(program_, loop).find(a.value, scale, true);
   if (!walk || !values_.laneZero(walk->phi)) return;
   const uint32_t bits = ptx::bitsOf(walk->test->ast->type());
   Value* const step = b_.asInteger(values_.scalarOf(walk->step), bits);
@@ -159,12 +189,7 @@ void Loads::prefetchAhead(const Instruction& i, const Address& a, uint32_t bytes
   if (!walk->staysWhenTrue) stays = b_.CreateNot(stays);
   Value* const offset =
       b_.CreateMul(b_.CreateSExt(distance, b_.getInt64Ty()), b_.getInt64(static_cast<uint64_t>(scale)));
-  Value* const at = b_.CreateAdd(a.scalar, b_.CreateSelect(stays, offset, b_.getInt64(0)));
-  for (uint32_t line = 0; line < bytes; line += kLine) {
-    Value* const place = b_.pointer(b_.CreateAdd(at, b_.getInt64(line)));
-    b_.callIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()},
-                     {place, b_.getInt32(0), b_.getInt32(3), b_.getInt32(1)});
-  }
+  prefetch(b_.CreateAdd(a.scalar, b_.CreateSelect(stays, offset, b_.getInt64(0))), bytes);
 }
 
 }  // namespace vg::ptx::gen
