@@ -74,6 +74,31 @@ __global__ void reverse(const int* in, int* out) {
   pipeline.consumer_release();
 }
 
+// One barrier object after the other in the same place, without a barrier between the last wait and the next object:
+// the first thread sets it up again while other warps may not have asked yet. On a GPU all have been woken long before.
+__global__ void objectsInARow(int rounds, int* out) {
+  __shared__ unsigned long long object;
+  const unsigned place = static_cast<unsigned>(__cvta_generic_to_shared(&object));
+  int seen = 0;
+  for (int round = 0; round < rounds; ++round) {
+    if (threadIdx.x == 0) {
+      if (round % 3 == 2) asm volatile("mbarrier.inval.shared.b64 [%0];" ::"r"(place) : "memory");
+      asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(place), "r"(blockDim.x) : "memory");
+    }
+    __syncthreads();
+    unsigned long long token;
+    unsigned done = 0;
+    asm volatile("mbarrier.arrive.shared.b64 %0, [%1];" : "=l"(token) : "r"(place) : "memory");
+    for (int polls = 0; !done && polls < 100000; ++polls)
+      asm volatile("{ .reg .pred p; mbarrier.try_wait.shared.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
+                   : "=r"(done)
+                   : "r"(place), "l"(token)
+                   : "memory");
+    seen += done;
+  }
+  out[threadIdx.x] = seen;
+}
+
 int main() {
   const int batches = 13;
   std::vector<int> in(batches * kBatch), sums(kBatch), mixed(64), reversed(256);
@@ -96,5 +121,9 @@ int main() {
   reverse<<<1, 128>>>(deviceIn, out);
   CHECK_LAUNCH();
   expectEqual(out.host(), reversed, "a thread's pipeline");
+
+  objectsInARow<<<1, kBatch>>>(10, out);
+  CHECK_LAUNCH();
+  expectEqual(out.host(), std::vector<int>(kBatch, 10), "barrier objects in a row");
   return passed();
 }

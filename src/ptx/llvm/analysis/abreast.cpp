@@ -37,13 +37,12 @@ class Placer {
   explicit Placer(Program& program) : program_(program) {}
 
   void run() {
-    if (!findStops() || !findAccesses()) return;
-    findReadable();
+    if (!findStops()) return;
+    const bool overwrites = findAccesses();
+    if (!overwrites && resets_.empty()) return;
     unmet_ = blocksOfSomeWarps(program_);
-    for (const SharedAccess& store : accesses_)
-      if (store.writes) guard(store, [&](BlockId b) { return !unmet_[b]; });
-    for (const SharedAccess& store : accesses_)
-      if (store.writes) guard(store, [&](BlockId b) { return !ofOneWarp(b); });
+    if (overwrites) guardAccesses();
+    for (const Point& reset : resets_) guardObject(reset);
     insertPauses(program_, points_);
   }
 
@@ -54,11 +53,14 @@ class Placer {
     stops_.resize(program_.blocks.size());
     bool any = false;
     for (BlockId b = 0; b < program_.blocks.size(); ++b)
-      for (uint32_t n = 0; n < program_.blocks[b].instructions.size(); ++n)
-        if (endsInterval(program_.instructions[program_.blocks[b].instructions[n]])) {
+      for (uint32_t n = 0; n < program_.blocks[b].instructions.size(); ++n) {
+        const Instruction& i = instructionAt(b, n);
+        if (endsInterval(i)) {
           stops_[b].push_back(n);
           any = true;
         }
+        if (i.ast->op == Op::Mbarrier && (i.ast->has(Mod::Init) || i.ast->has(Mod::Inval))) resets_.push_back({b, n});
+      }
     loopsWait_ = loopsThatWait(program_);
     return any;
   }
@@ -159,7 +161,45 @@ class Placer {
     return loads;
   }
 
+  // Whether a wait for a barrier object may come before `point` with nothing behind it that warps wait at: then others
+  // may still have to look at the object that this warp has seen complete.
+  bool waitComesBefore(Point point) const {
+    Walk walk(program_.blocks.size());
+    const auto goOn = [&](BlockId b, uint32_t end) {
+      const uint32_t begin = lastStop(b, end);
+      if (points_.count({b, begin})) return false;
+      if (begin == 0) walk.findAll(program_.blocks[b].predecessors);
+      return begin > 0 && !isBarrierOfBlock(instructionAt(b, begin - 1));
+    };
+    if (goOn(point.block, point.position)) return true;
+    while (const auto b = walk.next())
+      if (goOn(*b, lengthOf(*b))) return true;
+    return false;
+  }
+
+  const Instruction& instructionAt(BlockId b, uint32_t position) const {
+    return program_.instructions[program_.blocks[b].instructions[position]];
+  }
+
   // --- Where to wait -------------------------------------------------------------------------------------------------
+
+  void guardAccesses() {
+    findReadable();
+    for (const SharedAccess& store : accesses_)
+      if (store.writes) guard(store, [&](BlockId b) { return !unmet_[b]; });
+    for (const SharedAccess& store : accesses_)
+      if (store.writes) guard(store, [&](BlockId b) { return !ofOneWarp(b); });
+  }
+
+  // A barrier object that is set up again, or given up.
+  void guardObject(Point reset) {
+    if (!waitComesBefore(reset)) return;
+    Point point = placeBefore(program_, loopsWait_, reset, [&](BlockId b) { return !unmet_[b]; });
+    if (point.block == kNone)
+      point = placeBefore(program_, loopsWait_, reset, [&](BlockId b) { return !ofOneWarp(b); });
+    if (point.block == kNone || !points_.insert(point).second) return;
+    if (waitComesBefore(reset)) points_.erase(point);
+  }
 
   template <class May>
   void guard(const SharedAccess& store, const May& may) {
@@ -216,6 +256,7 @@ class Placer {
   const SharedPlaces places_{program_};
   std::vector<std::vector<uint32_t>> stops_;  // by block: positions where intervals end
   std::vector<bool> loopsWait_;               // by loop: a barrier is in it
+  std::vector<Point> resets_;                 // of barrier objects
   std::vector<SharedAccess> accesses_;
   std::vector<std::vector<uint32_t>> loads_;  // by block, in order
   std::vector<bool> behind_;
