@@ -32,6 +32,13 @@ uint32_t durationOf(const ptx::Instruction& i) {
   return i.op == Op::Ld && !isNear ? kMemory : kPlain;
 }
 
+// Sets up a barrier object, gives it up or may end a phase of it.
+bool changesObject(const ptx::Instruction& i) {
+  if (i.op != Op::Mbarrier) return false;
+  const std::initializer_list<Mod> mods = {Mod::Init, Mod::Inval, Mod::Arrive, Mod::ArriveDrop, Mod::CompleteTx};
+  return std::ranges::any_of(mods, [&](Mod mod) { return i.has(mod); });
+}
+
 class Placer {
  public:
   explicit Placer(Program& program) : program_(program) {}
@@ -39,10 +46,10 @@ class Placer {
   void run() {
     if (!findStops()) return;
     const bool overwrites = findAccesses();
-    if (!overwrites && resets_.empty()) return;
+    if (!overwrites && changes_.empty()) return;
     unmet_ = blocksOfSomeWarps(program_);
     if (overwrites) guardAccesses();
-    for (const Point& reset : resets_) guardObject(reset);
+    for (const SharedAccess& change : changes_) guardObject(change);
     insertPauses(program_, points_);
   }
 
@@ -59,7 +66,10 @@ class Placer {
           stops_[b].push_back(n);
           any = true;
         }
-        if (i.ast->op == Op::Mbarrier && (i.ast->has(Mod::Init) || i.ast->has(Mod::Inval))) resets_.push_back({b, n});
+        if (changesObject(*i.ast)) {
+          changes_.push_back(places_.objectOf(program_.blocks[b].instructions[n]));
+          changes_.back().position = n;
+        }
       }
     loopsWait_ = loopsThatWait(program_);
     return any;
@@ -161,19 +171,39 @@ class Placer {
     return loads;
   }
 
-  // Whether a wait for a barrier object may come before `point` with nothing behind it that warps wait at: then others
-  // may still have to look at the object that this warp has seen complete.
-  bool waitComesBefore(Point point) const {
+  // Whether there is a pause in front of one of the instructions [from, to] of a block.
+  bool pausesWithin(BlockId b, uint32_t from, uint32_t to) const {
+    const auto pause = points_.lower_bound({b, from});
+    return pause != points_.end() && pause->block == b && pause->position <= to;
+  }
+
+  enum class Above { Open, Closed, Asked };  // nothing; a barrier or pause; a wait for the object
+
+  Above lookUp(const SharedAccess& change, BlockId b, uint32_t end, bool again) const {
+    for (auto at = stops_[b].rbegin(); at != stops_[b].rend(); ++at) {
+      if (*at >= end) continue;
+      if (pausesWithin(b, *at + 1, end)) return Above::Closed;
+      const Instruction& stop = instructionAt(b, *at);
+      if (isBarrierOfBlock(stop)) return Above::Closed;
+      if (places_.mayBeOne(places_.objectOf(program_.blocks[b].instructions[*at]), change, again)) return Above::Asked;
+      end = *at;
+    }
+    return pausesWithin(b, 0, end) ? Above::Closed : Above::Open;
+  }
+
+  // Whether a wait for a barrier object may come before it is changed with nothing between that all warps wait at: then
+  // others may still have to look at the object that this warp has seen complete.
+  bool isAskedBefore(const SharedAccess& change) const {
+    const Point point = pointOf(change);
     Walk walk(program_.blocks.size());
-    const auto goOn = [&](BlockId b, uint32_t end) {
-      const uint32_t begin = lastStop(b, end);
-      if (points_.count({b, begin})) return false;
-      if (begin == 0) walk.findAll(program_.blocks[b].predecessors);
-      return begin > 0 && !isBarrierOfBlock(instructionAt(b, begin - 1));
+    const auto goUp = [&](BlockId b, uint32_t end, bool again) {
+      const Above above = lookUp(change, b, end, again);
+      if (above == Above::Open) walk.findAll(program_.blocks[b].predecessors);
+      return above == Above::Asked;
     };
-    if (goOn(point.block, point.position)) return true;
+    if (goUp(point.block, point.position, false)) return true;
     while (const auto b = walk.next())
-      if (goOn(*b, lengthOf(*b))) return true;
+      if (goUp(*b, lengthOf(*b), *b >= point.block)) return true;
     return false;
   }
 
@@ -191,14 +221,17 @@ class Placer {
       if (store.writes) guard(store, [&](BlockId b) { return !ofOneWarp(b); });
   }
 
-  // A barrier object that is set up again, or given up.
-  void guardObject(Point reset) {
-    if (!waitComesBefore(reset)) return;
-    Point point = placeBefore(program_, loopsWait_, reset, [&](BlockId b) { return !unmet_[b]; });
+  // A barrier object that is set up again or given up, or of which some warps alone may end the next phase.
+  void guardObject(const SharedAccess& change) {
+    const Instruction& i = program_.instructions[change.instruction];
+    const bool isReset = i.ast->has(Mod::Init) || i.ast->has(Mod::Inval);
+    const bool isOfSome = unmet_[i.block] || (i.guard != kNone && !change.variables.empty());
+    if ((!isReset && !isOfSome) || !isAskedBefore(change)) return;
+    Point point = placeBefore(program_, loopsWait_, pointOf(change), [&](BlockId b) { return !unmet_[b]; });
     if (point.block == kNone)
-      point = placeBefore(program_, loopsWait_, reset, [&](BlockId b) { return !ofOneWarp(b); });
+      point = placeBefore(program_, loopsWait_, pointOf(change), [&](BlockId b) { return !ofOneWarp(b); });
     if (point.block == kNone || !points_.insert(point).second) return;
-    if (waitComesBefore(reset)) points_.erase(point);
+    if (isAskedBefore(change)) points_.erase(point);
   }
 
   template <class May>
@@ -256,7 +289,7 @@ class Placer {
   const SharedPlaces places_{program_};
   std::vector<std::vector<uint32_t>> stops_;  // by block: positions where intervals end
   std::vector<bool> loopsWait_;               // by loop: a barrier is in it
-  std::vector<Point> resets_;                 // of barrier objects
+  std::vector<SharedAccess> changes_;         // of barrier objects
   std::vector<SharedAccess> accesses_;
   std::vector<std::vector<uint32_t>> loads_;  // by block, in order
   std::vector<bool> behind_;
