@@ -125,9 +125,17 @@ void Operands::moduleVariable(uint32_t index, Source& s) const {
   s.slot = static_cast<uint32_t>(std::lower_bound(globals.begin(), globals.end(), index) - globals.begin());
 }
 
+static bool isPlainAccess(const Instruction& i) {
+  return i.op == Op::Ld || i.op == Op::Ldu || i.op == Op::St || i.op == Op::Atom || i.op == Op::Red;
+}
+
 void Operands::fill(const Instruction& i, Step& s) const {
   uint32_t at = 0;
-  const auto operand = [&](uint32_t k) -> const Operand& { return f_->operands[i.first + k]; };
+  const bool mayBeScalar = i.op == Op::Mov || isPlainAccess(i);
+  const auto operand = [&](uint32_t k) -> const Operand& {
+    const Operand& o = f_->operands[i.first + k];
+    return mayBeScalar && o.kind == Operand::Kind::Vector && o.count == 1 ? f_->operands[o.first] : o;  // `{ %r1 }`
+  };
   if (destinationCount(i) && i.count) {
     const Operand& o = operand(at++);
     s.selector = o.selector;
