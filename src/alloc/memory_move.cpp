@@ -23,7 +23,8 @@ namespace {
 
 constinit Mutex moveMutex;  // one move at a time
 
-// What the handler reads. `sequence` is odd while [start, end) is read-only; the bounds change only while it is even.
+// What the handler reads. `sequence` is odd while [start, end) is read-only; the bounds change only while it is even,
+// by release stores: who loads a new bound with acquire sees in its second look that the number has changed.
 constinit std::atomic<uint32_t> sequence{0};
 constinit std::atomic<uintptr_t> pieceStart{0}, pieceEnd{0};
 // Everything that ever moved lies between these.
@@ -41,8 +42,8 @@ class Frozen {
  public:
   Frozen(std::byte* start, size_t bytes) {
     const auto first = reinterpret_cast<uintptr_t>(start);
-    pieceStart.store(first, std::memory_order_relaxed);
-    pieceEnd.store(first + bytes, std::memory_order_relaxed);
+    pieceStart.store(first, std::memory_order_release);
+    pieceEnd.store(first + bytes, std::memory_order_release);
     if (first < lowest.load(std::memory_order_relaxed)) lowest.store(first, std::memory_order_relaxed);
     if (first + bytes > highest.load(std::memory_order_relaxed)) highest.store(first + bytes);
     sequence.fetch_add(1, std::memory_order_seq_cst);
@@ -106,8 +107,8 @@ bool awaitMove(const void* pointer) {
     return false;
   for (;;) {
     const uint32_t seen = sequence.load(std::memory_order_seq_cst);
-    const bool inPiece = address >= pieceStart.load(std::memory_order_relaxed) &&
-                         address < pieceEnd.load(std::memory_order_relaxed) && seen % 2;
+    const bool inPiece = address >= pieceStart.load(std::memory_order_acquire) &&
+                         address < pieceEnd.load(std::memory_order_acquire) && seen % 2;
     if (inPiece) {
       futex::wait(sequence, seen);
       continue;

@@ -213,10 +213,11 @@ bool Stream::allBlocking(Visit visit) const {
     visit(point);
   };
   const MutexLock lock(set_.mutex);
-  // Cleared before the tails are read: an enqueue that publishes its tail later sets it again.
+  // Cleared before the tails are read: an enqueue that publishes its tail later sets it again. Its two steps and these
+  // two are in one order for all.
   set_.blockingBusy.store(false, std::memory_order_seq_cst);
   for (const Stream* stream = set_.first; stream; stream = stream->links_.next)
-    if (stream != this && stream->blocking()) look(stream->tail());
+    if (stream != this && stream->blocking()) look({stream->timeline_, stream->tail_.load(std::memory_order_seq_cst)});
   for (const StreamSet::Unfinished& left : set_.unfinished)
     if (left.blocking) look(left.tail);
   if (!done) set_.blockingBusy.store(true, std::memory_order_seq_cst);

@@ -5,6 +5,7 @@
 
 #include "ptx/facts/polls.h"
 #include "ptx/interpreter/interpreter_impl.h"
+#include "ptx/interpreter/pair_access.h"
 #include "ptx/interpreter/windows.h"
 #include "ptx/operations/store_order.h"
 #include "ptx/text/op.h"
@@ -38,25 +39,13 @@ void storeBits(std::byte* at, uint32_t bytes, uint64_t value, int order) {
       return __atomic_store_n(reinterpret_cast<uint64_t*>(at), value, order);
   }
 }
-// Sixteen bytes as the processor moves them whole. Racing programs race here on purpose.
-using Pair = uint64_t __attribute__((vector_size(16), aligned(1)));
-[[gnu::no_sanitize("thread")]] void loadPair(const std::byte* at, std::byte* to) {
-  const Pair value = *reinterpret_cast<const volatile Pair*>(at);
-  std::memcpy(to, &value, sizeof value);
-}
-[[gnu::no_sanitize("thread")]] void storePair(std::byte* at, const std::byte* from) {
-  Pair value;
-  std::memcpy(&value, from, sizeof value);
-  *reinterpret_cast<volatile Pair*>(at) = value;
-}
-
 // Vectors: programs rely on it that up to 16 aligned bytes are seen as a whole. `bytes`: 2 to 32, a power of two.
 void loadVector(const std::byte* at, uint32_t bytes, std::byte* to, int order) {
   if (bytes <= 8) {
     const uint64_t value = loadBits(at, bytes, order);
     std::memcpy(to, &value, bytes);
   }
-  for (uint32_t done = 0; bytes - done >= 16; done += 16) loadPair(at + done, to + done);
+  for (uint32_t done = 0; bytes - done >= 16; done += 16) loadPair(at + done, to + done, order);
 }
 void storeVector(std::byte* at, uint32_t bytes, const std::byte* from, int order) {
   if (bytes <= 8) {
@@ -64,7 +53,7 @@ void storeVector(std::byte* at, uint32_t bytes, const std::byte* from, int order
     std::memcpy(&value, from, bytes);
     storeBits(at, bytes, value, order);
   }
-  for (uint32_t done = 0; bytes - done >= 16; done += 16) storePair(at + done, from + done);
+  for (uint32_t done = 0; bytes - done >= 16; done += 16) storePair(at + done, from + done, order);
 }
 
 constexpr uint32_t kMostVectorBytes = 32;

@@ -2,6 +2,7 @@
 #include "ptx/abi/cancelled_cluster.h"
 #include "ptx/facts/polls.h"
 #include "ptx/interpreter/interpreter_impl.h"
+#include "ptx/interpreter/pair_access.h"
 #include "ptx/text/op.h"
 
 namespace vg::ptx::interpreter {
@@ -25,17 +26,19 @@ void writePair(Warp& w, uint32_t lane, const Target& t, Pair value) {
 }
 
 void load(Warp& w, const Step& s, uint32_t mask) {
+  const int order = s.i->has(Mod::Acquire) || s.i->has(Mod::Volatile) ? __ATOMIC_ACQUIRE : __ATOMIC_RELAXED;
   w.polled |= s.polls;
   eachLane(mask, [&](uint32_t lane) {
     Pair value;
-    std::memcpy(&value, w.address(lane, s, s.sources[0], 16, s.space), 16);
+    loadPair(w.address(lane, s, s.sources[0], 16, s.space), &value, order);
     writePair(w, lane, s.targets[0], value);
   });
 }
 void store(Warp& w, const Step& s, uint32_t mask) {
+  const int order = s.i->has(Mod::Release) || s.i->has(Mod::Volatile) ? __ATOMIC_RELEASE : __ATOMIC_RELAXED;
   eachLane(mask, [&](uint32_t lane) {
     const Pair value = readPair(w, lane, s.sources[1]);
-    std::memcpy(w.address(lane, s, s.sources[0], 16, s.space), &value, 16);
+    storePair(w.address(lane, s, s.sources[0], 16, s.space), &value, order);
   });
 }
 
