@@ -40,6 +40,7 @@
 #include "ptx/llvm/passes/hoped_rows.h"
 #include "ptx/llvm/passes/known_places.h"
 #include "ptx/llvm/passes/narrow_lanes.h"
+#include "ptx/llvm/passes/number_choices.h"
 #include "ptx/llvm/passes/promoted_slots.h"
 #include "ptx/llvm/passes/row_conditions.h"
 #include "ptx/llvm/passes/row_lanes.h"
@@ -195,6 +196,7 @@ Tier optimise(llvm::Module& module, llvm::TargetMachine& machine, const BackendO
     tier == Tier::Good ? optimise(f, analyses, options) : tidy(f, analyses);
     if (options.lean && f.getName() == "vg_kernel") shareOperations(f, kMostInPlace);
     splitBlocks(f, tier == Tier::Good ? kLongestGood : kLongestQuick);
+    if (options.features.find("+neon") != std::string::npos) keepChoices(f);
   }
   return tier;
 }
