@@ -141,6 +141,13 @@ class Chain {
       operands.push_back(name);
     }
   }
+  // Two draws, one after the other: in one expression each processor's compiler has an order of its own, and the
+  // records are of these chains.
+  std::string conversion(const std::string& source, const std::string& target) {
+    const char* const from = chance(50) ? ".u" : ".s";
+    const char* const to = chance(50) ? "u" : "s";
+    return std::string("cvt.") + to + target + from + source + " ";
+  }
   std::string convert(const Value& from, int bits) {
     const std::string to = declare(bits);
     const std::string source = std::to_string(from.bits), target = std::to_string(bits);
@@ -151,8 +158,7 @@ class Chain {
     else if (bits == 1)
       text_ += "setp.lt.s" + source + " " + to + ", " + from.name + ", 5; ";
     else
-      text_ += "cvt." + std::string(chance(50) ? "u" : "s") + target + (chance(50) ? ".u" : ".s") + source + " " + to +
-               ", " + from.name + "; ";
+      text_ += conversion(source, target) + to + ", " + from.name + "; ";
     return to;
   }
 
