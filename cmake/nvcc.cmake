@@ -67,8 +67,9 @@ function(vg_run_test name)
     set(timeout 600)
   endif()
   add_test(NAME ${name} COMMAND ${command})
-  set_tests_properties(${name} PROPERTIES ENVIRONMENT "${environment};${RUN_ENVIRONMENT}" TIMEOUT ${timeout}
+  set_tests_properties(${name} PROPERTIES ENVIRONMENT "${environment};${RUN_ENVIRONMENT}"
                        SKIP_RETURN_CODE 77 LABELS "${RUN_LABEL}")
+  vg_may_take(${timeout} ${name})
 endfunction()
 
 # vg_nvcc_object(RESULT NAME SOURCE OPTIONS...): one source compiled to an object whose path goes to RESULT.
