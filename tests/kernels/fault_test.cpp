@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 
@@ -282,6 +283,23 @@ TEST_F(FaultTest, AWildAccessNamesItsThread) {
                                 ? "warp 1, thread \\[37,0,0\\], PTX line [0-9]+, address 0x10"
                                 : "warp 1, threads \\[32,0,0\\] to \\[63,0,0\\], PTX line [0-9]+, address 0x10";
   expectSticky(CUDA_ERROR_ILLEGAL_ADDRESS, text, 1, 96, where, CUdeviceptr{0x10});
+}
+
+// The processor may do both in one instruction.
+TEST_F(FaultTest, AWildLoadThatIsAddedAtOnceNamesItsOwnLine) {
+  const std::string wild = "ld.global.f32 %f2, [%rd6];";
+  const std::string text = accessing(
+      "and.b32 %r2, %r1, 3;\nadd.u32 %r2, %r2, 2;\nmov.u32 %r3, 0;\nmov.f32 %f3, 0f00000000;\n"
+      "AGAIN:\nld.global.u32 %r4, [%rd3];\nmul.wide.u32 %rd6, %r4, 4;\nadd.s64 %rd6, %rd6, %rd1;\n" +
+      wild +
+      "\nadd.f32 %f3, %f3, %f2;\nadd.u32 %r3, %r3, 1;\nadd.s64 %rd3, %rd3, 4;\nsetp.lt.u32 %p1, %r3, %r2;\n"
+      "@%p1 bra AGAIN;\nst.global.f32 [%rd1], %f3;");
+  const CUdeviceptr places = allocate(4096);
+  ASSERT_EQ(cuMemsetD32_v2(places, 0, 1024), CUDA_SUCCESS);
+  ASSERT_EQ(cuMemsetD32_v2(places + 40 * 4, 0x10000000, 1), CUDA_SUCCESS);
+  const auto before = std::count(text.begin(), text.begin() + static_cast<ptrdiff_t>(text.find(wild)), '\n');
+  const std::string where = "PTX line " + std::to_string(before + 1) + ",";
+  expectSticky(CUDA_ERROR_ILLEGAL_ADDRESS, text, 1, 64, where.c_str(), places);
 }
 
 TEST_F(FaultTest, AWildAccessBehindABarrierNamesItsWarp) {

@@ -177,6 +177,24 @@ uint64_t joinedValues(llvm::Module& module) {
   return values;
 }
 
+// The code generator makes one instruction of a load and what alone uses it, which stands in the user's line: so that
+// is the load's, where the user has none of its own.
+void giveLinesOfLoads(llvm::Function& f) {
+  const auto isLoad = [](const llvm::Instruction* i) {
+    if (llvm::isa_and_nonnull<llvm::CastInst>(i)) i = llvm::dyn_cast<llvm::Instruction>(i->getOperand(0));
+    return llvm::isa_and_nonnull<llvm::LoadInst>(i);
+  };
+  for (llvm::BasicBlock& block : f)
+    for (llvm::Instruction& i : block) {
+      if (i.getDebugLoc()) continue;
+      for (llvm::Value* const operand : i.operands()) {
+        const auto* const load = llvm::dyn_cast<llvm::Instruction>(operand);
+        if (isLoad(load) && load->hasOneUse() && load->getParent() == &block && load->getDebugLoc())
+          i.setDebugLoc(load->getDebugLoc());
+      }
+    }
+}
+
 Tier optimise(llvm::Module& module, llvm::TargetMachine& machine, const BackendOptions& options, PhaseClock& clock) {
   Analyses analyses(machine);
   for (llvm::Function& f : module)
@@ -196,6 +214,7 @@ Tier optimise(llvm::Module& module, llvm::TargetMachine& machine, const BackendO
     tier == Tier::Good ? optimise(f, analyses, options) : tidy(f, analyses);
     if (options.lean && f.getName() == "vg_kernel") shareOperations(f, kMostInPlace);
     splitBlocks(f, tier == Tier::Good ? kLongestGood : kLongestQuick);
+    giveLinesOfLoads(f);
     if (options.features.find("+neon") != std::string::npos) keepChoices(f);
   }
   return tier;
