@@ -1,7 +1,8 @@
 // Lanes of a warp that stand in different branches and loops and meet there by __syncwarp, whose mask names all of them
 // or a group: each must find what the others wrote before the meeting, and nothing of what they write behind it.
 // Shuffles, votes, matches and reductions with one mask in different branches are one operation of all lanes that it
-// names.
+// names, as the PTX manual has it. On an H200 this program fails: in ten of these kernels, those with loops in three
+// branches or in one lane's and the others', each branch gets a ballot of its own (2026-11-28; with -Xcicc -O1 none).
 #include "check.h"
 
 enum class By { Parity, Thirds, First, Nested };             // which branch a lane takes
