@@ -1,7 +1,9 @@
 #include "ptx_compiler/compare.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <set>
 
 #include "ptx/facts/coverage.h"
 #include "ptx/facts/layout.h"
@@ -9,6 +11,10 @@
 
 namespace vg::ptx::test {
 namespace {
+
+const Shape3 kBlocks[] = {{64, 1, 1}, {33, 1, 1}, {1, 1, 1},  {7, 5, 1},   {16, 16, 1}, {128, 1, 1},
+                          {32, 4, 1}, {8, 4, 2},  {24, 4, 1}, {100, 1, 1}, {16, 2, 4},  {8, 3, 3},
+                          {48, 2, 1}, {4, 5, 3},  {96, 2, 1}, {16, 1, 1},  {20, 1, 1},  {32, 1, 1}};
 
 struct Memory {
   std::vector<uint32_t> in, out;
@@ -72,9 +78,6 @@ bool reportCounts(const std::vector<uint64_t>& expected, const std::vector<uint6
 
 bool compare(const std::string& text, const std::string& what, const std::string& only, Counts& counts, bool whole,
              bool counted) {
-  const Shape3 blocks[] = {{64, 1, 1}, {33, 1, 1}, {1, 1, 1},  {7, 5, 1},   {16, 16, 1}, {128, 1, 1},
-                           {32, 4, 1}, {8, 4, 2},  {24, 4, 1}, {100, 1, 1}, {16, 2, 4},  {8, 3, 3},
-                           {48, 2, 1}, {4, 5, 3},  {96, 2, 1}, {16, 1, 1},  {20, 1, 1},  {32, 1, 1}};
   std::string log;
   auto module = parse(text, &log);
   if (!module.ok()) return std::printf("%s: %s\n", what.c_str(), log.c_str()), false;
@@ -88,7 +91,7 @@ bool compare(const std::string& text, const std::string& what, const std::string
     for (uint32_t t = 0; t < targets().size() * (whole ? 2 : 1); ++t) {
       const Target& target = targets()[t % targets().size()];
       std::map<std::pair<int, bool>, CompiledKernel> compiled;
-      for (const Shape3& block : blocks) {
+      for (const Shape3& block : kBlocks) {
         const uint32_t n = 1000;
         const Shape3 grid{3, block.y > 1 ? 2u : 1u, 1};
         const BlockShape variant = blockShapeOf(block.x, block.y, block.z);
@@ -133,6 +136,30 @@ bool compare(const std::string& text, const std::string& what, const std::string
                       at % 8, at < actual.out.size() ? actual.out[at] : 0,
                       at < expected.out.size() ? expected.out[at] : 0);
         }
+      }
+    }
+  }
+  return true;
+}
+
+bool compileForOthers(const std::string& text, const std::string& what) {
+  std::string log;
+  auto module = parse(text, &log);
+  if (!module.ok()) return std::printf("%s: %s\n", what.c_str(), log.c_str()), false;
+  for (const Function& f : module->functions) {
+    if (!f.isEntry || f.isDeclaration) continue;
+    for (const Target& target : allTargets()) {
+      const auto isIt = [&](const Target& t) { return !std::strcmp(t.name, target.name); };
+      if (std::ranges::any_of(targets(), isIt)) continue;
+      std::set<std::pair<int, bool>> compiled;
+      for (const Shape3& block : kBlocks) {
+        const BlockShape variant = blockShapeOf(block.x, block.y, block.z);
+        if (!compiled.insert({static_cast<int>(variant), hasFullWarps(variant, block.count())}).second) continue;
+        CompiledKernel kernel;
+        kernel.compile(text, f.name, target, block, &log, nullptr, kTestsOwn);
+        if (log.find("malformed") == std::string::npos) continue;
+        std::printf("%s %s: %s\n", f.name.c_str(), target.name, log.c_str());
+        return false;
       }
     }
   }

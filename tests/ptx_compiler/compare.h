@@ -19,4 +19,8 @@ struct Counts {
 bool compare(const std::string& text, const std::string& what, const std::string& only, Counts& counts,
              bool whole = false, bool counted = false);
 
+// Makes code of every kernel, in all variants, for the processors that this machine is not: that ends, and with code
+// that is well formed. False, and says why, where it is not.
+bool compileForOthers(const std::string& text, const std::string& what);
+
 }  // namespace vg::ptx::test

@@ -206,11 +206,17 @@ bool Atomics::isReducible(const Element& e) {
 
 void Atomics::emitReduced(const Element& e) {
   const ptx::Instruction& ast = *e.i.ast;
+  const ValueId source = e.i.sources[1 + e.part];
+  if (program_.values[source].shape.uniform()) {
+    Value* const value = b_.asInteger(values_.scalarOf(source), e.bits);
+    return static_cast<void>(
+        atomicLane(e.i, e.a.scalar, {reducedAlike(b_, ast, value, masks_.maskBits(e.mask))}, e.shared));
+  }
   const Chunks lanes = masks_.chunksOf(e.mask);
   const uint64_t neutral = neutralOf(ast);
   Value* all = nullptr;
   for (uint32_t c = 0; c < k_; ++c) {
-    Value* v = b_.asInteger(values_.chunkOf(e.i.sources[1 + e.part], c), e.bits);
+    Value* v = b_.asInteger(values_.chunkOf(source, c), e.bits);
     if (!e.mask.full) v = b_.CreateSelect(lanes[c], v, b_.number(v, b_.integerType(e.bits), neutral));
     all = all ? reduced(b_, ast, all, v) : v;
   }

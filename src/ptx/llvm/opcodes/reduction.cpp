@@ -34,4 +34,13 @@ llvm::Value* reduced(Builder& b, const ptx::Instruction& ast, llvm::Value* vecto
   return b.intrinsic(id, {vector});
 }
 
+llvm::Value* reducedAlike(Builder& b, const ptx::Instruction& ast, llvm::Value* value, llvm::Value* lanes) {
+  llvm::Type* const type = value->getType();
+  if (!ast.has(Mod::Add) && !ast.has(Mod::Xor))
+    return b.CreateSelect(b.CreateIsNotNull(lanes), value, llvm::ConstantInt::get(type, neutralOf(ast)));
+  llvm::Value* const count = b.CreateUnaryIntrinsic(Intrinsic::ctpop, lanes);
+  if (ast.has(Mod::Add)) return b.CreateMul(value, b.CreateZExtOrTrunc(count, type));
+  return b.CreateSelect(b.CreateTrunc(count, b.getInt1Ty()), value, llvm::ConstantInt::get(type, 0));
+}
+
 }  // namespace vg::ptx::gen

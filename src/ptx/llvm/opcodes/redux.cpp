@@ -1,6 +1,7 @@
 // Reductions over the lanes of a warp.
 #include "ptx/llvm/opcodes/lanes.h"
 
+#include "ptx/llvm/ir/ptx_facts.h"
 #include "ptx/llvm/opcodes/reduction.h"
 
 namespace vg::ptx::gen {
@@ -11,6 +12,12 @@ void Lanes::emitRedux(const Instruction& i) {
   const Type type = i.ast->type();
   if (ptx::isFloat(type) && type != Type::F32) unsupported(i, "type");
   const Mask present = held_.takingPart(i);
+  if (type != Type::F32 && !isJoint(*i.ast) && program_.values[i.sources[0]].shape.uniform()) {
+    Value* const value = b_.asInteger(values_.scalarOf(i.sources[0]), 32);
+    return emitForMembers(i, [&](Value* group) -> std::vector<Value*> {
+      return {reducedAlike(b_, *i.ast, value, masks_.maskBits(masks_.both(present, masks_.maskFromBits(group))))};
+    });
+  }
   const Chunks data = held_.brought(i, 32);
   emitForMembers(i, [&](Value* group) -> std::vector<Value*> {
     const Mask who = masks_.both(present, masks_.maskFromBits(group));
