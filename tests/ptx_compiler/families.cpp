@@ -137,6 +137,18 @@ std::string diamonds(uint32_t size) {
   return t.take();
 }
 
+// Lanes vote in a branch, and exchange behind it.
+std::string votes(uint32_t size) {
+  Text t;
+  for (uint32_t n = 0; n < size; ++n) {
+    t.line("and.b32 %%y, %%x, %u; setp.ne.u32 %%p0, %%y, 0;", 1u << n % 16);
+    t.line("vote.sync.ballot.b32 %%z, %%p0, -1; @!%%p0 bra V%u;", n);
+    t.line("vote.sync.ballot.b32 %%v0, %%p1, %%z; xor.b32 %%x, %%x, %%v0;");
+    t.line("V%u: shfl.sync.idx.b32 %%v1, %%x, 0, 31, -1; add.u32 %%x, %%x, %%v1;", n);
+  }
+  return t.take();
+}
+
 // As diamonds, each inside the one before.
 std::string nestedTests(uint32_t size) {
   Text t;
@@ -194,6 +206,17 @@ std::string sequence(uint32_t size) {
   for (uint32_t n = 0; n < size; ++n) {
     t.line("and.b32 %%y, %%x, 3; S%u: mad.lo.u32 %%x, %%x, 5, %u;", n, n);
     t.line("sub.u32 %%y, %%y, 1; setp.gt.s32 %%p0, %%y, 0; @%%p0 bra S%u;", n);
+  }
+  return t.take();
+}
+
+// Lanes vote who goes another round.
+std::string votedRounds(uint32_t size) {
+  Text t;
+  for (uint32_t n = 0; n < size; ++n) {
+    t.line("and.b32 %%y, %%x, 7; mov.u32 %%z, -1; mov.u32 %%v0, 0; R%u: setp.lt.u32 %%p0, %%v0, %%y;", n);
+    t.line("vote.sync.ballot.b32 %%z, %%p0, %%z; mad.lo.u32 %%x, %%x, 33, %%z; add.u32 %%v0, %%v0, 1; @%%p0 bra R%u;",
+           n);
   }
   return t.take();
 }
@@ -311,12 +334,14 @@ const std::vector<Family>& families() {
       {"arrays", arrays, 110},
       {"barriers", barriers, 200},
       {"diamonds", diamonds, 170},
+      {"votes", votes, 130},
       {"nestedTests", nestedTests, 200},
       {"farExits", farExits, 200},
       {"choices", choices, 400},
       {"nest", nest, 300},
       {"nestOfLanes", nestOfLanes, 300},
       {"sequence", sequence, 200},
+      {"votedRounds", votedRounds, 140},
       {"backward", backward, 400},
       {"tangled", tangled, 150},
       {"waysOfLoop", waysOfLoop, 200},

@@ -30,7 +30,10 @@ class Finder {
  public:
   explicit Finder(const Program& program) : program_(program) {
     for (const Instruction& i : program.instructions)
-      if (isNamed(i)) meetings_.push_back(&i);
+      if (isNamed(i)) {
+        meetings_.push_back(&i);
+        masksJoin_ |= maskOf(i) != kNone && program.values[maskOf(i)].kind == Value::Phi;
+      }
   }
 
   // What is found tells that masks made by it name lanes of other sides, too, and so more is found.
@@ -88,6 +91,7 @@ class Finder {
   // are the results of operations that are such meetings.
   void lookBehind(BlockId branch, size_t way, const Blocks& side, const Blocks& other) {
     const bool surely = differsInWarp(program_, program_.blocks[branch].condition);
+    if (!surely && !masksJoin_ && found_.empty()) return;
     for (const Instruction* one : onlyIn(side, other)) {
       const auto isLater = [&](const Instruction& two) {
         return !side[two.block] && meetAlike(*one->ast, *two.ast) &&
@@ -172,6 +176,7 @@ class Finder {
 
   const Program& program_;
   Instructions meetings_;
+  bool masksJoin_ = false;  // where ways meet
   Meetings found_;
 };
 
