@@ -37,7 +37,9 @@ backend::Device* createGpu(int ordinal) {
       ordinal ? must(Gpu::open(*fake().client, *fake().uvm, cards[ordinal])) : std::move(fake().gpu);
   const backend::Traits traits = must(traitsOf(*gpu));
   backend::cpu::faults::arm();
-  return new GpuDevice(std::move(gpu), *fake().hostPages, fake().addresses(), traits);
+  auto* const device = new GpuDevice(std::move(gpu), *fake().hostPages, fake().addresses(), traits);
+  device->transfer().meetOthers();
+  return device;
 }
 
 backend::Device* createCpu(int ordinal) {

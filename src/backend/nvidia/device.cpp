@@ -41,6 +41,7 @@ Result<Device*> openDevice(int ordinal, copy::Parallel* threads) {
   VG_TRY(Addresses & addresses, Addresses::shared());
   auto* const device = new GpuDevice(std::move(gpu), *kernel.hostPages, addresses, std::move(traits), threads);
   device->prepareEarly();
+  device->transfer().meetOthers();
   return device;
 }
 
@@ -72,7 +73,6 @@ GpuDevice::GpuDevice(std::unique_ptr<Gpu> gpu, HostPages& hostPages, Addresses& 
       childSender_(queueParts_, Executor::shared()),
       parts_{traits_, memory_, gpuHostPages_, transfer_, engine_, childSender_} {
   known_.alsoAsk(managed_.ranges());
-  transfer_.meetOthers();
 }
 
 namespace {
