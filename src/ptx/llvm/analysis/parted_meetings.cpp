@@ -59,7 +59,7 @@ class Finder {
       for (size_t other = 0; other < sides.size(); ++other) {
         if (other == n) continue;
         if (other < n) compare(sides[n], sides[other]);
-        lookBehind(branch, n, sides[n], sides[other]);
+        lookBehind(branch, sides[n], sides[other], program_.blocks[branch].successors[other]);
       }
   }
 
@@ -89,7 +89,7 @@ class Finder {
   // the masks are. Masks are taken to be where lanes part for certain, and where one is what that side has made of
   // what all had before, as in a loop that a compiler has unrolled, whose last rounds are a loop of their own; and so
   // are the results of operations that are such meetings.
-  void lookBehind(BlockId branch, size_t way, const Blocks& side, const Blocks& other) {
+  void lookBehind(BlockId branch, const Blocks& side, const Blocks& other, BlockId round) {
     const bool surely = differsInWarp(program_, program_.blocks[branch].condition);
     if (!surely && !masksJoin_ && found_.empty()) return;
     for (const Instruction* one : onlyIn(side, other)) {
@@ -98,12 +98,10 @@ class Finder {
                ((surely && sameMask(maskOf(*one), maskOf(two))) || madeIn(side, maskOf(two), kDepth) ||
                 (isFound(maskOf(*one)) && isFound(maskOf(two))));
       };
-      for (size_t n = 0; n < program_.blocks[branch].successors.size(); ++n)
-        if (n != way)
-          for (const Instruction* two : firstFrom(program_.blocks[branch].successors[n], isLater)) {
-            found_.insert(one->ast);
-            found_.insert(two->ast);
-          }
+      for (const Instruction* two : firstFrom(round, isLater)) {
+        found_.insert(one->ast);
+        found_.insert(two->ast);
+      }
     }
   }
 
