@@ -109,9 +109,7 @@ void LaneLoops::emitLane(Value* lane) {
         v.block <= loop_->blocks.back())
       v.shape = kOneLane;
   for (ValueId phi : program_.blocks[loop_->header].phis) {
-    Slot& slot = phis_[phi];
-    if (slot.empty()) slot = values_.makeSlot(program_.values[phi], "phi");
-    values_.storeSlot(slot, program_.values[phi], given.at(phi));
+    values_.storeSlot(phiSlot(phi), program_.values[phi], given.at(phi));
     given.erase(phi);
   }
   values_.giveLane(std::move(given));
@@ -124,6 +122,12 @@ void LaneLoops::emitLane(Value* lane) {
   b_.SetInsertPoint(left);
 }
 
+Slot& LaneLoops::phiSlot(ValueId phi) {
+  Slot& slot = phis_[phi];
+  if (slot.empty()) slot = values_.makeSlot(program_.values[phi], "phi");
+  return slot;
+}
+
 void LaneLoops::emitBlock(BlockId b, BB* left) {
   const Block& block = program_.blocks[b];
   values_.beginCopy();
@@ -134,9 +138,7 @@ void LaneLoops::emitBlock(BlockId b, BB* left) {
   values_.loadAt(b_.CreateBr(body));
   b_.SetInsertPoint(body);
   for (ValueId phi : block.phis) {
-    Slot& slot = phis_[phi];
-    if (slot.empty()) slot = values_.makeSlot(program_.values[phi], "phi");
-    values_.define(phi, values_.loadEarly(slot, program_.values[phi]));
+    values_.define(phi, values_.loadEarly(phiSlot(phi), program_.values[phi]));
   }
   for (uint32_t n : block.instructions) instructions_.emitInstruction(program_.instructions[n]);
   if (block.terminator == Block::Jump) {
@@ -157,10 +159,8 @@ llvm::BasicBlock* LaneLoops::edge(BlockId from, BlockId to, BB* left) {
   if (auto inside = blocks_.find(to); inside != blocks_.end()) {
     const size_t number = plan_.edgeIndex(from, to);
     for (ValueId phi : program_.blocks[to].phis) {
-      Slot& slot = phis_[phi];
       const auto& v = program_.values[phi];
-      if (slot.empty()) slot = values_.makeSlot(v, "phi");
-      values_.storeSlot(slot, v, values_.toShape(v.incoming[number], v));
+      values_.storeSlot(phiSlot(phi), v, values_.toShape(v.incoming[number], v));
     }
     b_.CreateBr(inside->second);
   } else {

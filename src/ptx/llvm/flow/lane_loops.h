@@ -49,6 +49,7 @@ class LaneLoops : public EmitterPart {
   void take(ValueId id, const Form& form, bool initial);
   void prepareExits();
   void emitLane(Value* lane);
+  Slot& phiSlot(ValueId phi);
   void emitBlock(BlockId b, BB* left);
   BB* edge(BlockId from, BlockId to, BB* left);
   void leave(BlockId from, BlockId to);
