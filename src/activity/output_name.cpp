@@ -40,22 +40,38 @@ bool isSpecial(const std::string& path) {
   return !lstat(path.c_str(), &found) && !S_ISREG(found.st_mode);
 }
 
-// ext4 puts a file that was truncated to nothing on the disk as soon as it is closed, even if it was empty before.
-void makeEmpty(int file) {
+// ext4 puts a file that was truncated to nothing on the disk as soon as it is closed, even if it was empty before: some
+// milliseconds. A new file of that name takes its place where nobody can tell them apart: ours, with no other name.
+bool canBeReplaced(const std::string& path, const struct stat& found) {
+  return S_ISREG(found.st_mode) && found.st_uid == geteuid() && found.st_nlink == 1 && !isSpecial(path);
+}
+
+// -1, EEXIST: another process has taken the name.
+int openEmpty(const std::string& path, int flags) {
+  const int file = openLocked(path, flags);
   struct stat found;
-  if (fstat(file, &found) || !S_ISREG(found.st_mode) || found.st_size) (void)!ftruncate(file, 0);
+  if (file < 0 || (!fstat(file, &found) && S_ISREG(found.st_mode) && !found.st_size)) return file;
+  if (!canBeReplaced(path, found) || ::unlink(path.c_str())) {
+    (void)!ftruncate(file, 0);  // fails for pipes and devices
+    return file;
+  }
+  const int fresh = openLocked(path, O_EXCL);
+  if (fresh >= 0) (void)!fchmod(fresh, found.st_mode & 07777);
+  const int error = errno;
+  ::close(file);
+  errno = error;
+  return fresh;
 }
 
 }  // namespace
 
 int openOutput(const std::string& wanted, bool keep, std::string* path) {
   *path = withNumber(wanted);
-  int file = openLocked(*path, keep && !isSpecial(*path) ? O_EXCL : 0);
+  int file = openEmpty(*path, keep && !isSpecial(*path) ? O_EXCL : 0);
   if (file < 0 && errno == EEXIST) {
     *path = besides(*path);
-    file = openLocked(*path, 0);
+    file = openEmpty(*path, 0);
   }
-  if (file >= 0) makeEmpty(file);  // fails for pipes and devices
   return file;
 }
 

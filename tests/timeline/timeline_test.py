@@ -295,6 +295,25 @@ class Files(Case):
             run(SUBJECT, "many", "20", environment=environment)
             self.assertEqual(len(Timeline(load(self.file)).of("kernel")), 20)
 
+    def test_a_file_that_others_may_know_stays_the_same_one(self):
+        environment = {"VERDIGRIS_TIMELINE": self.file, "LD_LIBRARY_PATH": os.path.dirname(self.library())}
+        kept, target = (os.path.join(self.folder.name, name) for name in ("kept.json", "target.json"))
+        pathlib.Path(self.file).write_text("x" * 1_000_000)
+        os.chmod(self.file, 0o640)
+        for names in ((), (kept,), (target, kept)):
+            if kept in names and not os.path.exists(kept):
+                os.link(self.file, kept)  # a second name
+            if target in names:
+                os.unlink(kept)
+                os.rename(self.file, target)
+                os.symlink(target, self.file)
+                os.link(target, kept)
+            run(SUBJECT, "many", "20", environment=environment)
+            for name in (self.file, *names):
+                self.assertEqual(len(Timeline(load(name)).of("kernel")), 20)
+                self.assertEqual(os.stat(name).st_mode & 0o777, 0o640)
+            self.assertEqual(os.path.islink(self.file), target in names)
+
     def test_a_name_may_hold_the_number_of_the_process(self):
         run(SUBJECT, "many", "5", environment={"VERDIGRIS_TIMELINE": os.path.join(self.folder.name, "%p.json"),
                                                "LD_LIBRARY_PATH": os.path.dirname(self.library())})
