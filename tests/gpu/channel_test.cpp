@@ -206,20 +206,25 @@ TEST_F(Channels, AreAddedToAGroupWhileOthersWait) {
 
 // The number and the time of what other channels wait for come from the engine that has done it.
 TEST_F(Channels, CopiesThatOthersWaitForSayThemselvesThatTheyAreDone) {
-  Push push = must(channel.begin());
   copy::Shape s;
   s.source.base = host->start();
   s.destination.base = video->start();
   s.width = 64;
-  const host::Semaphore end = channel.end(channel.submitted() + 1);
-  CopyPieces(s).write(push, &end);
-  const uint64_t number = channel.submitCopy(push);
-  EXPECT_EQ(channel.wait(number), CUDA_SUCCESS);
-  EXPECT_GT(channel.endedAt(number), 0u);
   auto other = must(ChannelGroup::create(*fake.gpu, fake.addresses(), 0xc, 1));
-  Push waiting = must(other->channel(0).begin());
-  host::acquire(waiting, channel.end(number));
-  EXPECT_EQ(other->channel(0).wait(other->channel(0).submit(waiting)), CUDA_SUCCESS);
+  for (const bool stamped : {false, true}) {
+    Push push = must(channel.begin());
+    const CopyEnd end = channel.copyEnd(channel.submitted() + 1, stamped);
+    CopyPieces(s).write(push, &end);
+    const uint64_t number = channel.submitCopy(push, stamped);
+    EXPECT_EQ(channel.wait(number), CUDA_SUCCESS);
+    const uint64_t own = channel.ownEnd(number).at();
+    EXPECT_EQ(own != 0, stamped) << "the time that the copy itself writes";
+    EXPECT_GT(channel.endedAt(number), 0u);
+    EXPECT_TRUE(!stamped || channel.endedAt(number) == own);
+    Push waiting = must(other->channel(0).begin());
+    host::acquire(waiting, channel.end(number));
+    EXPECT_EQ(other->channel(0).wait(other->channel(0).submit(waiting)), CUDA_SUCCESS);
+  }
 }
 
 TEST_F(Channels, AFailedGroupLeavesNothing) {

@@ -10,6 +10,7 @@
 
 #include "backend/nvidia/channel/channel_group.h"
 #include "backend/nvidia/channel/copy_methods.h"
+#include "backend/nvidia/compute/native_code.h"
 #include "backend/nvidia/device.h"
 #include "backend/nvidia/driver/generation.h"
 #include "backend/nvidia/traits.h"
@@ -31,13 +32,21 @@ inline uint32_t fakeArchitecture() {
   throw std::runtime_error("the fake's GPUs are of no known generation");
 }
 
-// What the kernels of VideoKernels do: the first of their block copies boxes; one, which needs few registers, copies a
-// row; the others fill boxes or, with fewer parameters, a row. Ends with the code of a fault when the grid does not
-// cover a row.
+namespace transfer {
+using backend::nvidia::NativeCode;
+#include "backend/nvidia/compute/transfer_kernels.inc"
+}  // namespace transfer
+
+// What the kernels of VideoKernels do; which one it is, its code tells. Ends with the code of a fault when the grid
+// does not cover a row, or when it is none of them.
 inline uint32_t moveBoxes(const FakeGrid& grid, const FakeTranslate& translate) {
   namespace qmd = backend::nvidia::qmd;
   const backend::nvidia::Qmd& d = grid.descriptor;
-  if (d.get(qmd::kRegisterCount) < 32) {
+  const auto is = [&](const backend::nvidia::NativeCode& code) {
+    const std::byte* const there = translate(grid.program, code.bytes, false);
+    return there && std::memcmp(there, code.words, code.bytes) == 0;
+  };
+  if (is(transfer::kCopyRow)) {
     const uint64_t units = grid.parameter<uint64_t>(16), bytes = units * 16 + grid.parameter<uint32_t>(24);
     if (uint64_t{d.get(qmd::kGridWidth)} * d.get(qmd::kBlockWidth) < (bytes + 15) / 16) return 13;
     std::byte* const to = translate(grid.parameter<uint64_t>(0), bytes, true);
@@ -46,8 +55,8 @@ inline uint32_t moveBoxes(const FakeGrid& grid, const FakeTranslate& translate) 
     std::memcpy(to, from, bytes);
     return 0;
   }
-  const bool copies = grid.program % backend::nvidia::kHugePage == 0;
-  const bool oneRow = !copies && d.get(qmd::bankSize(0)) * 16 < backend::nvidia::kDriverWords + 36;
+  const bool copies = is(transfer::kCopyBox), oneRow = is(transfer::kFillRow);
+  if (!copies && !oneRow && !is(transfer::kFillBox)) return 13;
   const auto word = [&](size_t index) { return grid.parameter<uint64_t>(8 * index); };
   const auto half = [&](size_t index) { return grid.parameter<uint32_t>(4 * index); };
   const uint64_t to = word(0), width = word(copies ? 6 : oneRow ? 1 : 2);

@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <cstring>
 
-#include "backend/nvidia/channel/copy_methods.h"
 #include "backend/nvidia/channel/store_fence.h"
 #include "base/log.h"
 #include "base/sync/spin.h"
@@ -18,8 +17,8 @@ constexpr size_t kEndAt = 12288;
 // Of the Words, behind end().
 constexpr size_t behindEnd(Channel::Word word) { return (1 + static_cast<size_t>(word)) * 64; }
 constexpr size_t kEndBytes = behindEnd(Channel::Word::Count) + sizeof(uint64_t);
-constexpr size_t kBeginningsAt = Channel::kTimes * 16;  // behind the progress
-constexpr size_t kTailWords = std::max((2 + Channel::kMostUnended) * host::kSemaphoreWords, ce::kReleaseWords);
+constexpr size_t kTableBytes = Channel::kTimes * 16;  // progress, beginnings, ends of copies
+constexpr size_t kTailWords = std::max((2 + Channel::kMostUnended) * host::kSemaphoreWords, 2 * ce::kReleaseWords);
 
 static_assert(Channel::kInFlight < kRingEntries);
 
@@ -35,7 +34,7 @@ Result<std::unique_ptr<Channel>> Channel::create(Gpu& gpu, Addresses& addresses,
 }
 
 CUresult Channel::make(Gpu& gpu, Addresses& addresses, const ChannelPlace& place) {
-  VG_TRY(memory_, Block::createPinned(gpu, addresses, 2 * kBeginningsAt));
+  VG_TRY(memory_, Block::createPinned(gpu, addresses, 3 * kTableBytes));
   VG_TRY(pieces_, PushPieces::create(gpu, addresses));
   const RingPlace ring{place.slot * kSlotBytes, kRingEntries};
   std::byte* const shared = place.rings.start() + ring.sharedAt();
@@ -79,8 +78,9 @@ uint64_t Channel::submit(Push& push) {
   return submitReleasing(push);
 }
 
-uint64_t Channel::submitCopy(Push& push) {
-  push.extend(ce::kReleaseWords);
+uint64_t Channel::submitCopy(Push& push, bool stamped) {
+  push.extend(2 * ce::kReleaseWords);
+  if (stamped) ce::releaseWord(push, end(submitted_ + 1));
   ce::release(push, {progressAddress(submitted_ + 1), submitted_ + 1});
   return submitReleasing(push);
 }
@@ -110,8 +110,11 @@ uint64_t Channel::submitReleasing(Push& push) {
   return submitted_ = number;
 }
 
-Channel::Beginning Channel::beginning(uint64_t submission) const {
-  const size_t at = kBeginningsAt + progressAt(submission);
+Channel::Stamp Channel::beginning(uint64_t submission) const { return stamp(1, submission); }
+Channel::Stamp Channel::ownEnd(uint64_t submission) const { return stamp(2, submission); }
+
+Channel::Stamp Channel::stamp(size_t table, uint64_t submission) const {
+  const size_t at = table * kTableBytes + progressAt(submission);
   return {{memory_->address(at), submission}, reinterpret_cast<const uint64_t*>(memory_->start() + at)};
 }
 

@@ -10,6 +10,7 @@
 #include <span>
 
 #include "backend/nvidia/channel/channel_objects.h"
+#include "backend/nvidia/channel/copy_methods.h"
 #include "backend/nvidia/channel/push_pieces.h"
 #include "backend/nvidia/driver/block.h"
 
@@ -50,8 +51,13 @@ class Channel {
   }
   // Sends what was written; its number, counted from 1.
   uint64_t submit(Push& push);
-  // The same for a copy or fill that itself releases end(), so that other channels may wait for it.
-  uint64_t submitCopy(Push& push);
+  // The same for a copy or fill whose last launch releases copyEnd(number, stamped).
+  uint64_t submitCopy(Push& push, bool stamped = false);
+  // What that launch has to release: end(), so that other channels may wait for it; or, stamped, ownEnd(): end() comes
+  // behind it then.
+  CopyEnd copyEnd(uint64_t submission, bool stamped) const {
+    return stamped ? CopyEnd{ownEnd(submission).semaphore, true} : CopyEnd{end(submission), false};
+  }
   // The same for work whose engine itself writes the number of it, and the time, to progressAddress(): the channel does
   // not wait for it.
   uint64_t submitReleasing(Push& push);
@@ -61,14 +67,16 @@ class Channel {
   uint64_t submitUnended(Push& push);
   static constexpr uint64_t kMostUnended = 7;
   uint64_t progressAddress(uint64_t submission) const { return memory_->address(progressAt(submission)); }
-  // Where work writes its number and the time when it begins, if somebody asks for that.
-  struct Beginning {
+  // Where work writes its number and the time when it begins, and copies when they end, if somebody asks for that.
+  struct Stamp {
     host::Semaphore semaphore;
     const uint64_t* words;  // what is there
     // Nanoseconds of the GPU's clock; 0 when nothing was written, or kTimes others were sent since. Any thread.
     uint64_t at() const { return __atomic_load_n(words, __ATOMIC_ACQUIRE) == semaphore.payload ? words[1] : 0; }
   };
-  Beginning beginning(uint64_t submission) const;
+  Stamp beginning(uint64_t submission) const;
+  // Sooner than what is behind the copy could say: endedAt() is 0.8 us later.
+  Stamp ownEnd(uint64_t submission) const;
   // What channels acquire that wait for a submission: a word of video memory. Released by the engine of a submitCopy()
   // or a submitReleasing(), and by submitEnded().
   host::Semaphore end(uint64_t submission) const { return {endAddress_, submission}; }
@@ -87,7 +95,10 @@ class Channel {
   }
   // When it was done, nanoseconds of the GPU's clock; a later one's end when kTimes others are done since. Any thread.
   // Requires: done(submission).
-  uint64_t endedAt(uint64_t submission) const { return progress(submission).nanoseconds; }
+  uint64_t endedAt(uint64_t submission) const {
+    const uint64_t own = ownEnd(submission).at();
+    return own ? own : progress(submission).nanoseconds;
+  }
   uint64_t submitted() const { return submitted_; }
   // Spins, then naps, until the submission is done. CUDA_ERROR_LAUNCH_FAILED when the channel died, CUDA_ERROR_TIMEOUT,
   // both with the channel's state in the log.
@@ -123,7 +134,9 @@ class Channel {
     return *reinterpret_cast<const Progress*>(memory_->start() + progressAt(submission));
   }
 
-  std::unique_ptr<Block> memory_;  // progress, then beginnings
+  Stamp stamp(size_t table, uint64_t submission) const;
+
+  std::unique_ptr<Block> memory_;  // progress, then beginnings, then ends of copies
   std::unique_ptr<PushPieces> pieces_;
   ChannelObjects objects_;
   uint64_t* ring_ = nullptr;

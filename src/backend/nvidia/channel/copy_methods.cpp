@@ -41,10 +41,16 @@ void writeSemaphore(Push& push, const host::Semaphore& semaphore) {
   push.write(kCopySubchannel, ce::kPayloadLow, {low(semaphore.payload), low(semaphore.payload >> 32)});
 }
 
-// What a launch does besides: all that it wrote is visible when the semaphore (may be null) is released.
-uint32_t ending(Push& push, const host::Semaphore* semaphore) {
-  if (semaphore) writeSemaphore(push, *semaphore);
-  return ce::kFlush | (semaphore ? ce::kReleaseOneWord | ce::kSemaphore64 : 0);
+// What a launch does besides: all that it wrote is visible when the semaphore is released. `end` may be null.
+uint32_t ending(Push& push, const CopyEnd* end) {
+  if (!end) return ce::kFlush;
+  writeSemaphore(push, end->semaphore);
+  return ce::kFlush | ce::kSemaphore64 | (end->timestamp ? ce::kReleaseTimestamp : ce::kReleaseOneWord);
+}
+
+void release(Push& push, const CopyEnd& end) {
+  const uint32_t how = ending(push, &end);
+  push.write(kCopySubchannel, ce::kLaunch, {ce::kNoTransfer | how});
 }
 
 // A box without gaps is one long row.
@@ -68,7 +74,7 @@ CopyPieces::CopyPieces(const copy::Shape& shape) : shape_(shape) {
   rowsAtOnce_ = rowsAtOnce(shape_.width, std::max(pitch(shape_.source), pitch(shape_.destination)));
 }
 
-void CopyPieces::write(Push& push, const host::Semaphore* atEnd) {
+void CopyPieces::write(Push& push, const CopyEnd* atEnd) {
   while (!done() && push.left() >= kLaunchWords) {
     const size_t rows = column_ ? 1 : std::min(rowsAtOnce_, shape_.height - row_);
     const size_t bytes = std::min(shape_.width - column_, kMostInLine);
@@ -78,7 +84,7 @@ void CopyPieces::write(Push& push, const host::Semaphore* atEnd) {
   }
 }
 
-void CopyPieces::launch(Push& push, size_t bytes, size_t rows, const host::Semaphore* atEnd) {
+void CopyPieces::launch(Push& push, size_t bytes, size_t rows, const CopyEnd* atEnd) {
   const copy::Side source = shape_.source.moved(column_, row_, slice_);
   const copy::Side destination = shape_.destination.moved(column_, row_, slice_);
   push.writeAddress(kCopySubchannel, ce::kInHigh, place(push, source, kTiledSource));
@@ -109,7 +115,7 @@ FillPieces::FillPieces(const copy::Fill& fill) : fill_(fill) {
   rowsAtOnce_ = rowsAtOnce(fill_.width, fill_.pitch);
 }
 
-void FillPieces::write(Push& push, const host::Semaphore* atEnd) {
+void FillPieces::write(Push& push, const CopyEnd* atEnd) {
   if (done() || push.left() < kFillWords + kLaunchWords) return;
   push.write(kCopySubchannel, ce::kRemapConstA, {fill_.pattern});
   push.write(kCopySubchannel, ce::kRemapComponents, {ce::constantOf(fill_.elementSize)});
@@ -127,7 +133,7 @@ void FillPieces::write(Push& push, const host::Semaphore* atEnd) {
 
 // With the remap on, a line is counted in elements. A pitch of the source must fit several lines even though nothing is
 // read: the engine calls it an error otherwise.
-void FillPieces::launch(Push& push, size_t bytes, size_t rows, const host::Semaphore* atEnd) {
+void FillPieces::launch(Push& push, size_t bytes, size_t rows, const CopyEnd* atEnd) {
   push.writeAddress(kCopySubchannel, ce::kOutHigh, addressOf(fill_.base) + row_ * fill_.pitch + column_);
   push.write(kCopySubchannel, ce::kPitchIn,
              {low(fill_.pitch), low(fill_.pitch), low(bytes / fill_.elementSize), low(rows)});
@@ -136,9 +142,7 @@ void FillPieces::launch(Push& push, size_t bytes, size_t rows, const host::Semap
              {ce::kNonPipelined | end | kPitchBoth | ce::kRemap | (rows > 1 ? ce::kMultiLine : 0)});
 }
 
-void ce::release(Push& push, const host::Semaphore& semaphore) {
-  writeSemaphore(push, semaphore);
-  push.write(kCopySubchannel, kLaunch, {kNoTransfer | kFlush | kSemaphore64 | kReleaseTimestamp});
-}
+void ce::release(Push& push, const host::Semaphore& semaphore) { nvidia::release(push, {semaphore, true}); }
+void ce::releaseWord(Push& push, const host::Semaphore& semaphore) { nvidia::release(push, {semaphore, false}); }
 
 }  // namespace vg::backend::nvidia

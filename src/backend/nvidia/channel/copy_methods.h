@@ -10,14 +10,20 @@
 
 namespace vg::backend::nvidia {
 
+// What the last launch of a box releases, and whether it writes the time 8 bytes behind it.
+struct CopyEnd {
+  host::Semaphore semaphore;
+  bool timestamp = false;
+};
+
 class CopyPieces {
  public:
   explicit CopyPieces(const copy::Shape& shape);
   bool done() const { return slice_ == shape_.depth; }
-  void write(Push& push, const host::Semaphore* atEnd = nullptr);
+  void write(Push& push, const CopyEnd* atEnd = nullptr);
 
  private:
-  void launch(Push& push, size_t bytes, size_t rows, const host::Semaphore* atEnd);
+  void launch(Push& push, size_t bytes, size_t rows, const CopyEnd* atEnd);
   void advance(size_t bytes, size_t rows);
 
   copy::Shape shape_;
@@ -29,10 +35,10 @@ class FillPieces {
  public:
   explicit FillPieces(const copy::Fill& fill);
   bool done() const { return row_ == fill_.height; }
-  void write(Push& push, const host::Semaphore* atEnd = nullptr);
+  void write(Push& push, const CopyEnd* atEnd = nullptr);
 
  private:
-  void launch(Push& push, size_t bytes, size_t rows, const host::Semaphore* atEnd);
+  void launch(Push& push, size_t bytes, size_t rows, const CopyEnd* atEnd);
 
   copy::Fill fill_;
   size_t rowsAtOnce_;
@@ -43,6 +49,8 @@ namespace ce {
 // As host::release(), but by the copy engine itself, when all that it was given before is done and visible: the host
 // engine takes longer to wait until it is idle.
 void release(Push& push, const host::Semaphore& semaphore);
+// The same without the time: one word.
+void releaseWord(Push& push, const host::Semaphore& semaphore);
 inline constexpr size_t kReleaseWords = 8;
 }  // namespace ce
 

@@ -50,7 +50,7 @@ Result<Submission> CopyLanes::sendPieces(const Target& target, Pieces pieces) {
     host::releaseAtOnce(push, channel->beginning(*target.stamped).semaphore, true);
   }
   const auto write = [&] {
-    const host::Semaphore end = channel->end(channel->submitted() + 1);
+    const CopyEnd end = channel->copyEnd(channel->submitted() + 1, target.stamped);
     pieces.write(push, &end);
     return pieces.done();
   };
@@ -59,7 +59,7 @@ Result<Submission> CopyLanes::sendPieces(const Target& target, Pieces pieces) {
     lease.lane->sent.store(channel->submit(push), std::memory_order_release);
     VG_TRY(push, channel->begin());
   }
-  const uint64_t number = channel->submitCopy(push);
+  const uint64_t number = channel->submitCopy(push, target.stamped);
   lease.lane->sent.store(number, std::memory_order_release);
   return Submission{channel, number};
 }
