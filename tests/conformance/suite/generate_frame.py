@@ -13,21 +13,40 @@ import pathlib
 import re
 import sys
 
+MACROS = """  .text
+#ifdef __aarch64__
+  .macro through offset
+  adrp x16, suiteEntries+\\offset
+  ldr x16, [x16, #:lo12:suiteEntries+\\offset]
+  br x16
+  .endm
+  .macro absent index
+  mov w0, #\\index
+  b suiteAbsentSymbol
+  .endm
+#else
+  .macro through offset
+  jmp *suiteEntries+\\offset(%rip)
+  .endm
+  .macro absent index
+  movl $\\index, %edi
+  jmp suiteAbsentSymbol
+  .endm
+#endif
+"""
 TRAMPOLINE = """  .globl {name}
-  .type {name}, @function
+  .type {name}, %function
   .p2align 4
 {name}:
-  jmp *suiteEntries+{offset}(%rip)
+  through {offset}
   .size {name}, .-{name}
 .Labsent{index}:
-  movl ${index}, %edi
-  jmp suiteAbsentSymbol
+  absent {index}
 """
 
 
 def trampolines(names):
-    text = "  .text\n"
-    text += "".join(TRAMPOLINE.format(name=n, offset=8 * i, index=i) for i, n in enumerate(names))
+    text = MACROS + "".join(TRAMPOLINE.format(name=n, offset=8 * i, index=i) for i, n in enumerate(names))
     text += "  .data\n  .globl suiteEntries\n  .p2align 4\nsuiteEntries:\n"
     text += "".join(f"  .quad .Labsent{i}\n" for i in range(len(names)))
     return text + '  .section .note.GNU-stack,"",@progbits\n'
