@@ -63,8 +63,8 @@ extern "C" __global__ void __launch_bounds__(kThreads, kBlocks)
 }
 
 // One row, both sides of which begin at a unit. Nothing else is asked of a thread than its unit: while it computes
-// where that is, memory has less to do. Plain loads and stores: with `.cs` nothing of 16 MiB stayed in the L2 cache of an
-// H200, and copying it again took 8.5 us instead of 5.7.
+// where that is, memory has less to do. Plain loads and stores: with `.cs` nothing of 16 MiB stayed in the L2 cache of
+// an H200, and copying it again took 8.5 us instead of 5.7.
 extern "C" __global__ void __launch_bounds__(kThreads, kBlocks)
     copyRow(char* to, const char* from, uint64_t units, uint32_t rest) {
   const uint64_t unit = unitOfThread();
