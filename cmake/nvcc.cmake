@@ -148,13 +148,13 @@ endfunction()
 # vg_driver_program(NAME SOURCES ... [DEVICES list] [ARGUMENTS ...]): a program of the driver API, compiled by the plain
 # compiler with include/cuda.h, linked with libcuda.so and run like the others. Needs no nvcc.
 function(vg_driver_program name)
-  cmake_parse_arguments(PROGRAM "" "DEVICES" "SOURCES;ARGUMENTS" ${ARGN})
+  cmake_parse_arguments(PROGRAM "" "DEVICES" "SOURCES;ARGUMENTS;ENVIRONMENT" ${ARGN})
   add_executable(${name} ${PROGRAM_SOURCES})
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/include)
   target_link_libraries(${name} PRIVATE cuda Threads::Threads m)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${VG_APPS_FOLDER}/driver SKIP_BUILD_RPATH ON)
   foreach(way IN LISTS VG_WAYS)
     vg_run_test(apps.${name}.${way} WAY ${way} COMMAND $<TARGET_FILE:${name}> ${PROGRAM_ARGUMENTS}
-                DEVICES ${PROGRAM_DEVICES} LABEL apps)
+                DEVICES ${PROGRAM_DEVICES} ENVIRONMENT ${PROGRAM_ENVIRONMENT} LABEL apps)
   endforeach()
 endfunction()

@@ -132,7 +132,7 @@ class BlockChecks final : public ptx::BlockObserver {
   StoreUnderWay underWay_;
   BlockMeeting meetings_[BlockMeeting::kBarriers];
   ClusterMeeting clusterMeeting_;
-  uint32_t rounds_[BlockMeeting::kWarps][BlockMeeting::kBarriers] = {};  // of the meeting that a warp came to
+  WarpMeetings came_[BlockMeeting::kWarps];
   Overwrite overwrite_;
   ptx::CheckedRange good_;
   const StoredData* stored_ = nullptr;

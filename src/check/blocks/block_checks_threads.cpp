@@ -198,9 +198,18 @@ void BlockChecks::resolveOverwrite() {
 
 // Meetings ----------------------------------------------------------------------------------------------------------
 
+static uint32_t barrierOf(uint32_t warp, uint32_t id, bool ofWarpgroup) {
+  return ofWarpgroup ? BlockMeeting::kNumbers + warp % BlockMeeting::kWarps / ptx::kWarpsOfGroup
+                     : id % BlockMeeting::kNumbers;
+}
+
 void BlockChecks::arrives(const ptx::BarrierArrival& arrival) {
   resolveOverwrite();
-  BlockMeeting& meeting = meetings_[arrival.id % BlockMeeting::kBarriers];
+  const bool ofWarpgroup = arrival.threads == ptx::kThreadsOfWarpgroup;
+  const uint32_t id = barrierOf(arrival.warp, arrival.id, ofWarpgroup);
+  WarpMeetings& came = came_[arrival.warp % BlockMeeting::kWarps];
+  if (arrival.waits) came.ofWarpgroup = ofWarpgroup;
+  BlockMeeting& meeting = meetings_[id];
   const uint32_t lanes = lanesOf(arrival.mask);
   meeting.come[arrival.warp % BlockMeeting::kWarps] |= arrival.mask;
   meeting.comers += lanes;
@@ -211,7 +220,7 @@ void BlockChecks::arrives(const ptx::BarrierArrival& arrival) {
   meeting.live += lanesOf(arrival.live);
   meeting.whole &= arrival.threads == 0;
   meeting.at = arrival.instruction;
-  rounds_[arrival.warp % BlockMeeting::kWarps][arrival.id % BlockMeeting::kBarriers] = meeting.round;
+  came.rounds[id] = meeting.round;
   if (!wants(Tool::Sync) || !arrival.waits) return;
   const uint32_t thread = linear(arrival.warp, static_cast<uint32_t>(std::countr_zero(arrival.mask)));
   if (arrival.aligned && arrival.live != arrival.mask && reports_.isNewAt(Tool::Sync, kPartOfWarp, arrival.instruction))
@@ -224,9 +233,11 @@ void BlockChecks::arrives(const ptx::BarrierArrival& arrival) {
 }
 
 // The first who leaves was let go by the last who came: all of them are known now, and nobody else has moved.
-void BlockChecks::leaves(uint32_t warp, uint32_t id, uint32_t) {
-  BlockMeeting& meeting = meetings_[id % BlockMeeting::kBarriers];
-  if (rounds_[warp % BlockMeeting::kWarps][id % BlockMeeting::kBarriers] != meeting.round) return;
+void BlockChecks::leaves(uint32_t warp, uint32_t number, uint32_t) {
+  const WarpMeetings& came = came_[warp % BlockMeeting::kWarps];
+  const uint32_t id = barrierOf(warp, number, came.ofWarpgroup);
+  BlockMeeting& meeting = meetings_[id];
+  if (came.rounds[id] != meeting.round) return;
   const uint32_t threads = block_->launch->threadsPerBlock;
   if (wants(Tool::Race)) {
     const bool all = meeting.comers == threads || meeting.whole;
@@ -308,7 +319,8 @@ void BlockChecks::stuck() {
     const BlockMeeting& meeting = meetings_[id];
     if (!meeting.waiters) continue;
     at = meeting.at;
-    details.push_back(std::to_string(meeting.waiters) + " threads wait at barrier " + std::to_string(id) + ", " +
+    const std::string which = id < BlockMeeting::kNumbers ? "barrier " + std::to_string(id) : "wgmma.wait_group";
+    details.push_back(std::to_string(meeting.waiters) + " threads wait at " + which + ", " +
                       reports_.placeOf(meeting.at));
   }
   if (!at || !reports_.isNewAt(Tool::Sync, kStuck, at)) return;

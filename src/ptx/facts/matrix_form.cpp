@@ -212,6 +212,85 @@ bool productForm(const Instruction& i, const Function& f, MatrixShape& shape) {
   return operands.sources == count && operands.results == shape.results;
 }
 
+// Of wgmma: bytes of k in one instruction, and the types it multiplies.
+constexpr uint32_t kBytesAlongK = 32;
+
+bool groupTypes(const Instruction& i, MatrixForm& form) {
+  if (i.typeCount != 3 || !i.columns8) return false;
+  const auto d = matrixType(i.types[0]), a = matrixType(i.types[1]), b = matrixType(i.types[2]);
+  if (!d || !a || !b || familyOf(*a) != familyOf(*b)) return false;
+  const Family family = familyOf(*a);
+  if (family == Family::Double || family == Family::Nibble || family == Family::None || !sums(family, *d)) return false;
+  const bool isSparse = i.has(Mod::Sp), isBit = family == Family::Bit;
+  if ((isSparse && isBit) || (isBit && !i.has(Mod::And)) || (i.has(Mod::Satfinite) && family != Family::Byte))
+    return false;
+  if (1u << i.depthLog2 != kBytesAlongK * 8 / bitsOf(*a) * (isSparse ? 2 : 1)) return false;
+  form.a = *a;
+  form.b = *b;
+  form.accumulators = static_cast<uint8_t>(static_cast<uint8_t>(*d) * 17);
+  form.detail = i.depthLog2;
+  if (i.has(Mod::Satfinite)) form.flags |= kMatrixSaturate;
+  if (isBit) form.flags |= kMatrixAnd;
+  if (isSparse) form.flags |= kMatrixSparse;
+  return true;
+}
+
+// The numbers at the end: 1 or -1 for A and B, and where elements have 16 bits whether those of one k are neighbours.
+bool groupNumbers(const Instruction& i, const Function& f, uint32_t at, MatrixForm& form) {
+  const uint32_t end = i.count - 1;  // the accumulators once more
+  const auto next = [&](uint64_t most, uint8_t flag, uint64_t flagged) {
+    if (at == end) return false;
+    const Operand& o = f.operands[i.first + at++];
+    if (o.kind != Operand::Kind::Immediate || (o.bits != flagged && o.bits != most)) return false;
+    if (o.bits == flagged) form.flags |= flag;
+    return true;
+  };
+  if (!isWhole(form.a)) {
+    if (!next(1, kMatrixNegatedA, ~uint64_t{0}) || !next(1, kMatrixNegatedB, ~uint64_t{0})) return false;
+    if (bitsOf(form.a) == 16) {
+      if (form.has(kMatrixDescribedA) && !next(0, kMatrixColumnsA, 1)) return false;
+      if (!next(0, kMatrixRowsB, 1)) return false;
+    }
+  }
+  return at == end;
+}
+
+// wgmma.mma_async, as the parser has made it: D, A or its descriptor, B's descriptor, sparse ones the metadata and a
+// number, whether C counts, numbers, D.
+bool groupForm(const Instruction& i, const Function& f, MatrixShape& shape) {
+  MatrixForm& form = shape.form;
+  form.operation = MatrixOperation::MultiplyGroup;
+  form.m = 16;
+  form.n = i.columns8;
+  const bool isSparse = i.has(Mod::Sp);
+  const uint32_t fixed = isSparse ? 6 : 4;
+  if (i.count < fixed + 1 || !groupTypes(i, form)) return false;
+  const auto partsOf = [&](uint32_t k) {
+    const Operand& o = f.operands[i.first + k];
+    return o.kind == Operand::Kind::Vector ? o.count : 1;
+  };
+  constexpr uint32_t kRegistersOfA = 4;
+  shape.results = form.n * 2 * registersOfC(form.d());
+  const uint32_t ofA = partsOf(1);
+  if (partsOf(0) != shape.results || (ofA != 1 && ofA != kRegistersOfA)) return false;
+  if (ofA == 1) form.flags |= kMatrixDescribedA;
+  addRegisters(shape, 0, ofA, ofA == 1 ? 8 : 4);
+  addRegisters(shape, ofA, 1, 8);
+  uint32_t next = ofA + 1;
+  if (isSparse) {
+    const Operand& selector = f.operands[i.first + 4];
+    if (selector.kind != Operand::Kind::Immediate || selector.bits > 3) return false;
+    form.detail |= static_cast<uint8_t>(selector.bits << 4);
+    addRegisters(shape, next, 1, 4);
+    next += 2;
+  }
+  addRegisters(shape, next, 1, 4);
+  if (!groupNumbers(i, f, fixed, form)) return false;
+  const uint32_t sources = countOperands(i, f, true).sources;
+  addRegisters(shape, sources - shape.results, shape.results, 4);
+  return true;
+}
+
 // ldmatrix and stmatrix.
 bool rowsForm(const Instruction& i, const Function& f, MatrixShape& shape) {
   MatrixForm& form = shape.form;
@@ -299,6 +378,8 @@ std::optional<MatrixShape> describeMatrix(const Instruction& i, const Function& 
         return rowsForm(i, f, shape);
       case Op::Movmatrix:
         return transposeForm(i, shape);
+      case Op::Wgmma:
+        return groupForm(i, f, shape);
       case Op::Wmma:
         return i.has(Mod::Mma) ? productForm(i, f, shape) : fragmentForm(i, f, shape);
       default:

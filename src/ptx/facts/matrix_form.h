@@ -1,6 +1,6 @@
-// What the matrix instructions (mma, wmma, ldmatrix, stmatrix, movmatrix) ask of the runner: one call for a warp,
-// RuntimeCalls::matrix, with the operation in 64 bits, the operands in one buffer and the results in another. Both
-// machines, interpreter and generated code, make the call with what this file says of an instruction.
+// What the matrix instructions (mma, wmma, wgmma, ldmatrix, stmatrix, movmatrix) ask of the runner: one call for a
+// warp, RuntimeCalls::matrix, with the operation in 64 bits, the operands in one buffer and the results in another.
+// Both machines, interpreter and generated code, make the call with what this file says of an instruction.
 //
 // Fragments. A register of all lanes is 32 words in lane order: a *tile* of 8 rows of 4 words. Lane 4g + t holds in row
 // g the elements that fill word t, so that a tile of A is 8 rows of the matrix with 16 bytes of neighbouring k, and a
@@ -20,7 +20,15 @@
 
 namespace vg::ptx {
 
-enum class MatrixOperation : uint8_t { Multiply, LoadRows, StoreRows, Transpose, LoadFragment, StoreFragment };
+enum class MatrixOperation : uint8_t {
+  Multiply,
+  LoadRows,
+  StoreRows,
+  Transpose,
+  LoadFragment,
+  StoreFragment,
+  MultiplyGroup,  // a warp's 16 rows of a product of four warps: wgmma
+};
 enum class MatrixType : uint8_t { F16, BF16, TF32, F32, F64, S8, U8, S4, U4, B1, E4M3, E5M2, S32 };
 enum class MatrixRole : uint8_t { A, B, C };
 
@@ -33,12 +41,14 @@ inline constexpr uint8_t kMatrixSparse = 16;      // A holds half of the element
 inline constexpr uint8_t kMatrixTransposed = 32;  // LoadRows, StoreRows
 inline constexpr uint8_t kMatrixQuads = 64;       // mma.m8n8k4 of halves: four products by eight lanes each
 inline constexpr uint8_t kMatrixWarp = 128;       // wmma: f16 fragments of A and B have eight registers
+// Of MultiplyGroup, in place of the last three. Columns of A and rows of B: elements of one k are neighbours.
+inline constexpr uint8_t kMatrixNegatedA = 32, kMatrixDescribedA = 64, kMatrixNegatedB = 128;
 
 struct MatrixForm {
   MatrixOperation operation{};
   MatrixType a{}, b{};     // LoadFragment, StoreFragment: a is the type of the fragment
   uint8_t accumulators{};  // MatrixType of C, and of D << 4
-  uint8_t m = 8, n = 8;    // LoadRows, StoreRows: n is the number of tiles
+  uint8_t m = 8, n = 8;    // LoadRows, StoreRows: n is the number of tiles; MultiplyGroup: of blocks of 8 columns
   uint8_t detail = 0;      // log2 of k in the low 4 bits; above: sparsity selector, rounding of f64, or MatrixRole
   uint8_t flags = 0;
 
@@ -104,8 +114,11 @@ static inline uint32_t registerCount(const MatrixForm& form, MatrixRole role, Ma
 //   Multiply: A, B, C, sparse ones then the metadata     Transpose: the register
 //   LoadRows: addresses (8 bytes)                        StoreRows: addresses, registers
 //   LoadFragment: addresses, strides (4 bytes)           StoreFragment: addresses, strides, registers
+//   MultiplyGroup: A's descriptor (8 bytes) or A, B's descriptor, sparse ones then the metadata, whether C counts, C
 // and so do the results.
 inline constexpr uint32_t kMatrixOperandBytes = 4608, kMatrixResultBytes = 1024;
+// The same of MultiplyGroup.
+inline constexpr uint32_t kGroupOperandBytes = (2 * 8 + 2 * 4 + 128 * 4) * 32, kGroupResultBytes = 128 * 4 * 32;
 
 inline constexpr uint8_t kMatrixStride = 255;  // MatrixShape::order: the instruction gives no stride
 

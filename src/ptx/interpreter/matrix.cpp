@@ -1,4 +1,4 @@
-// mma, wmma, ldmatrix, stmatrix, movmatrix: the operands of all lanes go to matrix.h's plain loops.
+// mma, wmma, wgmma, ldmatrix, stmatrix, movmatrix: the operands of all lanes go to matrix.h's plain loops.
 #include "ptx/operations/matrix.h"
 #include "ptx/interpreter/interpreter_impl.h"
 
@@ -19,8 +19,17 @@ uint64_t addressOf(Warp& w, const Step& s, uint32_t lane) {
   return reinterpret_cast<uint64_t>(w.range(lane, s, s.vectorSources[0], bytes, alignment, shape.space));
 }
 
+MatrixFault run(Warp& w, const MatrixForm& form, uint32_t mask, const std::byte* operands, std::byte* results) {
+  if (form.operation == MatrixOperation::Multiply) return multiplyPlainly(form, operands, results), MatrixFault::None;
+  if (form.operation != MatrixOperation::MultiplyGroup) return moveMatrix(form, mask, operands, results);
+  const BlockState& state = *w.block;
+  return multiplyGroup(form, w.index, {state.shared + state.sharedOffset, state.sharedLimit}, operands, results,
+                       multiplyPlainly);
+}
+
+template <uint32_t kOperandBytes, uint32_t kResultBytes>
 void perform(Warp& w, const Step& s, uint32_t mask) {
-  alignas(64) std::byte operands[kMatrixOperandBytes] = {}, results[kMatrixResultBytes] = {};
+  alignas(64) std::byte operands[kOperandBytes] = {}, results[kResultBytes] = {};
   const MatrixShape& shape = *s.matrix;
   const uint32_t naming = namingLanes(shape.form, mask);
   std::byte* at = operands;
@@ -33,10 +42,8 @@ void perform(Warp& w, const Step& s, uint32_t mask) {
         value = w.read(lane, s.vectorSources[shape.order[k]]);
       std::memcpy(at + lane * shape.operandBytes[k], &value, shape.operandBytes[k]);
     });
-  if (shape.form.operation == MatrixOperation::Multiply)
-    multiplyPlainly(shape.form, operands, results);
-  else if (moveMatrix(shape.form, mask, operands, results) == MatrixFault::Misaligned)
-    w.trap(mask, TrapReason::MisalignedAddress, s);
+  if (const MatrixFault fault = run(w, shape.form, mask, operands, results); fault != MatrixFault::None)
+    w.trap(mask, fault == MatrixFault::Misaligned ? TrapReason::MisalignedAddress : TrapReason::SharedOutOfRange, s);
   eachLane(mask, [&](uint32_t lane) {
     for (uint32_t k = 0; k < shape.results; ++k) {
       uint64_t value = 0;
@@ -53,7 +60,9 @@ void selectMatrix(const Instruction& i, const Function& f, Step& s) {
   const auto shape = describeMatrix(i, f);
   if (!shape) return;
   s.matrix = std::make_shared<const MatrixShape>(*shape);
-  s.execute = perform;
+  s.execute = shape->form.operation == MatrixOperation::MultiplyGroup
+                  ? perform<kGroupOperandBytes, kGroupResultBytes>
+                  : perform<kMatrixOperandBytes, kMatrixResultBytes>;
   s.flow = Flow::WarpSync;
   s.sources[0].value = 0xffffffff;
   s.sourceCount = 1;

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <initializer_list>
 
-#include "ptx/abi/stuck_warps.h"
+#include "ptx/abi/more_barriers.h"
 #include "ptx/interpreter/interpreter_impl.h"
 #include "ptx/text/opcodes.h"
 

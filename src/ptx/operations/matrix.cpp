@@ -47,13 +47,22 @@ uint32_t sparseColumn(const MatrixForm& form, const uint32_t* metadata, uint32_t
   return (4 * group + index) * run + k % run;
 }
 
-MatrixFault runMatrix(const MatrixForm& form, uint32_t mask, const std::byte* operands, std::byte* results) {
+static const MatrixEngine& bestEngine() {
   static const MatrixEngine& engine = chooseEngine();
+  return engine;
+}
+
+MatrixFault runGroup(const MatrixForm& form, uint32_t warp, const GroupMemory& memory, const std::byte* operands,
+                     std::byte* results) {
+  return multiplyGroup(form, warp, memory, operands, results, bestEngine().multiply);
+}
+
+MatrixFault runMatrix(const MatrixForm& form, uint32_t mask, const std::byte* operands, std::byte* results) {
   if (form.operation != MatrixOperation::Multiply) return moveMatrix(form, mask, operands, results);
   if (form.has(kMatrixQuads))
     multiplyPlainly(form, operands, results);
   else
-    engine.multiply(form, operands, results);
+    bestEngine().multiply(form, operands, results);
   return MatrixFault::None;
 }
 

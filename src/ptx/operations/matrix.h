@@ -14,7 +14,7 @@
 
 namespace vg::ptx {
 
-enum class MatrixFault : uint8_t { None, Misaligned };
+enum class MatrixFault : uint8_t { None, Misaligned, OutOfShared };
 
 // Does the instruction. Addresses are host addresses; only lanes of `mask` name rows, and the lowest one the fragment.
 // `operands` and `results` as matrix_form.h says, 64-byte aligned.
@@ -22,6 +22,20 @@ MatrixFault runMatrix(const MatrixForm& form, uint32_t mask, const std::byte* op
 
 // The product by plain loops, element by element: what the fast one is tested against, and the interpreter's.
 void multiplyPlainly(const MatrixForm& form, const std::byte* operands, std::byte* results);
+
+// The shared memory of a block, in which descriptors count.
+struct GroupMemory {
+  const std::byte* start;
+  uint32_t bytes;
+};
+// MultiplyGroup: the rows of the warp, in blocks of 8 columns, each by `multiply`. The layouts of matrices in shared
+// memory are those that PTX describes for wgmma: units of 16 bytes, with or without swizzling.
+using MultiplyMatrices = void (*)(const MatrixForm& form, const std::byte* operands, std::byte* results);
+MatrixFault multiplyGroup(const MatrixForm& form, uint32_t warp, const GroupMemory& memory, const std::byte* operands,
+                          std::byte* results, MultiplyMatrices multiply);
+// The same with the best engine.
+MatrixFault runGroup(const MatrixForm& form, uint32_t warp, const GroupMemory& memory, const std::byte* operands,
+                     std::byte* results);
 
 // Everything but products.
 MatrixFault moveMatrix(const MatrixForm& form, uint32_t mask, const std::byte* operands, std::byte* results);

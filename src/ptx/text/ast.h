@@ -207,7 +207,8 @@ struct Instruction {
   Space space2 = Space::None;  // the second one: cp.async.bulk.shared::cluster.global
   uint8_t vectorWidth = 1;     // .v2 .v4 .v8
   uint8_t typeCount = 0;
-  Type types[5] = {};  // in order of appearance; None where absent
+  uint8_t columns8 = 0, depthLog2 = 0;  // wgmma: .m64n<8 * columns8>k<1 << depthLog2>
+  Type types[5] = {};                   // in order of appearance; None where absent
   ModSet mods;
   int32_t guard = -1;         // @p: register index, or -1
   bool guardNegated = false;  // @!p

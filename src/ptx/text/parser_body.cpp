@@ -1,10 +1,13 @@
 // Function bodies: scopes, declarations, labels, instructions.
+#include <bit>
+#include <charconv>
 #include <cstring>
 
 #include "ptx/text/op.h"
 #include "ptx/text/opcodes.h"
 #include "ptx/text/parser_impl.h"
 #include "ptx/text/validate.h"
+#include "ptx/text/warpgroup.h"
 
 namespace vg::ptx {
 namespace {
@@ -17,6 +20,22 @@ int length(std::string_view text) { return static_cast<int>(text.size()); }
 bool isVectorWidth(std::string_view word, uint8_t& width) {
   if (word.size() != 2 || word[0] != 'v' || (word[1] != '2' && word[1] != '4' && word[1] != '8')) return false;
   width = static_cast<uint8_t>(word[1] - '0');
+  return true;
+}
+
+// Of wgmma: m64n<columns>k<depth>.
+bool takeGroupShape(Instruction& i, std::string_view word) {
+  constexpr std::string_view kRows = "m64n";
+  if (!word.starts_with(kRows)) return false;
+  uint32_t columns = 0, depth = 0;
+  const char* const end = word.data() + word.size();
+  const auto [k, noColumns] = std::from_chars(word.data() + kRows.size(), end, columns);
+  if (noColumns != std::errc() || k == end || *k != 'k') return false;
+  const auto [rest, noDepth] = std::from_chars(k + 1, end, depth);
+  if (noDepth != std::errc() || rest != end || !columns || columns % 8 || columns > 256) return false;
+  if (!std::has_single_bit(depth) || depth > 512) return false;
+  i.columns8 = static_cast<uint8_t>(columns / 8);
+  i.depthLog2 = static_cast<uint8_t>(std::countr_zero(depth));
   return true;
 }
 
@@ -48,7 +67,7 @@ bool addWord(Instruction& i, std::string_view word) {
   } else if (const Mod mod = findMod(word); mod != Mod::Count && mayHave(i.op, mod)) {
     addMod(i, mod);
   } else {
-    return false;
+    return i.op == Op::Wgmma && takeGroupShape(i, word);
   }
   return true;
 }
@@ -368,6 +387,7 @@ bool ParserImpl::instruction(int32_t guard, bool guardNegated, std::string_view 
   if (const char* why = validate(i, *here_.function)) {
     return errorAt(i.line, "%.*s: %s", length(mnemonic), mnemonic.data(), why);
   }
+  if (i.op == Op::Wgmma) return addOfWarpgroup(*here_.function, i), true;
   here_.function->body.push_back(i);
   return true;
 }

@@ -128,7 +128,7 @@ TEST(OpcodeRows, WhatTouchesMemoryOrMeetsOthersHasItInItsRow) {
     const Opcode& row = rows::kOpcodes[op];
     const bool seenElsewhere = row.has(Trait::Missing) || row.has(Trait::Texture) ||
                                row.memory == MemoryUse::AnyMemory || static_cast<Op>(op) == Op::Tensormap ||
-                               static_cast<Op>(op) == Op::Clusterlaunchcontrol;
+                               static_cast<Op>(op) == Op::Clusterlaunchcontrol || static_cast<Op>(op) == Op::Wgmma;
     if (row.touchesMemory() && !seenElsewhere) {
       EXPECT_TRUE(checks.touched.count(static_cast<Op>(op))) << nameOf(static_cast<Op>(op));
     }
@@ -279,8 +279,8 @@ TEST(OpcodeRows, RowsListTheTypesAndWordsOfTheCasesAndNoOthers) {
 
 // trap ends the kernel: tests/kernels/fault_test.cpp. tensormap changes maps in memory:
 // tests/kernels/tensor_map_test.cpp. clusterlaunchcontrol takes blocks of the grid:
-// tests/kernels/work_stealing_test.cpp.
-const std::set<Op> kTestedElsewhere = {Op::Tensormap, Op::Trap, Op::Clusterlaunchcontrol};
+// tests/kernels/work_stealing_test.cpp. wgmma is of four warps: tests/apps/driver_warpgroup_products.cpp.
+const std::set<Op> kTestedElsewhere = {Op::Tensormap, Op::Trap, Op::Clusterlaunchcontrol, Op::Wgmma};
 
 TEST(OpcodeRows, EveryOpcodeThatIsNotMissingHasACase) {
   const std::map<Op, Used>& used = usedByCases();

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "ptx/abi/kernel_abi.h"
-#include "ptx/abi/stuck_warps.h"
+#include "ptx/abi/more_barriers.h"
 
 namespace vg::backend::cpu {
 
@@ -88,7 +88,7 @@ class BlockBarriers {
   }
 
  private:
-  static constexpr uint32_t kBarriers = ptx::kNeverOpens + 1;
+  static constexpr uint32_t kBarriers = ptx::kFirstOfWarpgroups + ptx::kMostWarpgroups;
   struct Reduced {
     uint32_t count;
     bool all, any;

@@ -375,9 +375,19 @@ void release(BlockState* state, uint32_t warp, uint32_t mask, const uint64_t* ad
   giveUp(block, fault);
 }
 
+void multiplyGroup(BlockState& state, uint32_t warp, uint32_t mask, const ptx::MatrixForm& form, uint32_t line,
+                   const void* operands, void* results) {
+  const ptx::GroupMemory memory{state.shared + state.sharedOffset, state.sharedLimit};
+  const ptx::MatrixFault fault =
+      ptx::runGroup(form, warp, memory, static_cast<const std::byte*>(operands), static_cast<std::byte*>(results));
+  if (fault != ptx::MatrixFault::None) trap(&state, warp, mask, ptx::TrapReason::SharedOutOfRange, line);
+}
+
 void matrix(BlockState* state, uint32_t warp, uint32_t mask, uint64_t form, uint32_t line, const void* operands,
             void* results) {
   const ptx::MatrixForm what = ptx::matrixFormOf(form);
+  if (what.operation == ptx::MatrixOperation::MultiplyGroup)
+    return multiplyGroup(*state, warp, mask, what, line, operands, results);
   alignas(16) std::byte nowhere[16] = {};
   if (check::any() && !checkMatrix(state, warp, mask, what, line, const_cast<void*>(operands), nowhere)) {
     std::memset(results, 0, ptx::kMatrixResultBytes);

@@ -260,6 +260,10 @@ void ResidentBlock::waitAt(BlockBarriers::Barrier& barrier, uint32_t warp) {
 }
 
 void ResidentBlock::barrier(uint32_t warp, uint32_t id, uint32_t threads) {
+  if (threads == ptx::kThreadsOfWarpgroup) {
+    id = ptx::kFirstOfWarpgroups + warp / ptx::kWarpsOfGroup;
+    threads = ptx::kWarpsOfGroup * ptx::kWarpSize;
+  }
   waitAt(barriers_.arrive(id, threads), warp);
 }
 
@@ -310,8 +314,9 @@ std::string ResidentBlock::describeWaiting() const {
   std::string text =
       "block [" + std::to_string(at[0]) + "," + std::to_string(at[1]) + "," + std::to_string(at[2]) + "]:";
   barriers_.eachWaitedAt([&](uint32_t id, const BlockBarriers::Barrier& barrier) {
-    text += warps(barrier.waiting, id == ptx::kNeverOpens ? ", whose lanes wait at different barriers or elsewhere,"
-                                                          : " at barrier " + std::to_string(id));
+    text += warps(barrier.waiting, id == ptx::kNeverOpens  ? ", whose lanes wait at different barriers or elsewhere,"
+                                   : id > ptx::kNeverOpens ? " at wgmma.wait_group"
+                                                           : " at barrier " + std::to_string(id));
   });
   if (const uint32_t waiting = cluster_.waiting()) text += warps(waiting, " at the cluster's barrier");
   if (ready_) text += warps(ready_, " in loops that ask memory");

@@ -1,7 +1,7 @@
 // Barriers of the block that lanes of a warp come to apart (analysis/lane_turns.h).
 #include "ptx/llvm/flow/parted_barriers.h"
 
-#include "ptx/abi/stuck_warps.h"
+#include "ptx/abi/more_barriers.h"
 #include "ptx/llvm/ir/ptx_facts.h"
 
 namespace vg::ptx::gen {

@@ -9,14 +9,19 @@ void Matrices::emitMatrix(const Instruction& i) {
   const auto shape = describeMatrix(*i.ast, *i.function);
   if (!shape || shape->results != i.results.size()) unsupported(i, "form of a matrix instruction");
   LType* const byte = b_.getInt8Ty();
-  if (!matrixOperands_) {
-    matrixOperands_ = b_.entryAlloca(llvm::ArrayType::get(byte, kMatrixOperandBytes), "matrices", llvm::Align(64));
-    matrixResults_ = b_.entryAlloca(llvm::ArrayType::get(byte, kMatrixResultBytes), "product", llvm::Align(64));
+  const bool group = shape->form.operation == MatrixOperation::MultiplyGroup;
+  Buffers& buffers = group ? ofGroups_ : ofWarps_;
+  if (!buffers.operands) {
+    const auto make = [&](uint32_t bytes, const char* name) {
+      return b_.entryAlloca(llvm::ArrayType::get(byte, bytes), name, llvm::Align(64));
+    };
+    buffers = {make(group ? kGroupOperandBytes : kMatrixOperandBytes, "matrices"),
+               make(group ? kGroupResultBytes : kMatrixResultBytes, "product")};
   }
   const auto place = [&](llvm::AllocaInst* buffer, uint32_t at) {
     return b_.CreateConstInBoundsGEP1_32(byte, buffer, at);
   };
-  const bool moves = shape->form.operation != MatrixOperation::Multiply;
+  const bool moves = shape->form.operation != MatrixOperation::Multiply && !group;
   uint32_t at = 0;
   for (size_t k = 0; k < shape->order.size(); at += shape->operandBytes[k] * kWarpSize, ++k) {
     const uint32_t bytes = shape->operandBytes[k], source = shape->order[k];
@@ -30,17 +35,17 @@ void Matrices::emitMatrix(const Instruction& i) {
         lanes = addresses_.addressChunk(addresses_.addressOf(i, source, shape->space), c);
       else
         lanes = b_.asInteger(values_.chunkOf(i.sources[source], c), 8 * bytes);
-      b_.CreateAlignedStore(lanes, place(matrixOperands_, at + c * w_ * bytes), llvm::Align(bytes));
+      b_.CreateAlignedStore(lanes, place(buffers.operands, at + c * w_ * bytes), llvm::Align(bytes));
     }
   }
   runner_.runtimeCall(offsetof(RuntimeCalls, matrix), b_.getVoidTy(),
                       {runner_.block, runner_.warp, masks_.maskBits(predicates_.guardedMask(i)),
-                       b_.getInt64(wordOf(shape->form)), b_.getInt32(i.ast->line), matrixOperands_, matrixResults_});
+                       b_.getInt64(wordOf(shape->form)), b_.getInt32(i.ast->line), buffers.operands, buffers.results});
   const uint32_t bytes = shape->resultBytes;
   for (size_t r = 0; r < i.results.size(); ++r) {
     if (i.results[r] == kNone) continue;
     const auto from = [&](uint32_t c) {
-      return place(matrixResults_, (static_cast<uint32_t>(r) * kWarpSize + c * w_) * bytes);
+      return place(buffers.results, (static_cast<uint32_t>(r) * kWarpSize + c * w_) * bytes);
     };
     values_.finishFrom(i, r, from, 8 * bytes);
   }

@@ -29,7 +29,10 @@ class Matrices : public EmitterPart {
   Values& values_;
   Predicates& predicates_;
   Addresses& addresses_;
-  llvm::AllocaInst *matrixOperands_ = nullptr, *matrixResults_ = nullptr;
+  struct Buffers {
+    llvm::AllocaInst *operands = nullptr, *results = nullptr;
+  };
+  Buffers ofWarps_, ofGroups_;  // ofGroups_: wgmma
 };
 
 }  // namespace vg::ptx::gen
