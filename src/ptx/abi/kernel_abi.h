@@ -80,7 +80,7 @@ struct RuntimeCalls {
   void (*matrix)(BlockState*, uint32_t warp, uint32_t mask, uint64_t form, uint32_t line, const void* operands,
                  void* results);
   // A barrier object's instruction, a bulk or tensor copy (async_form.h) for each lane of mask. `lanes` is kAsyncSlots
-  // slots of 32 values; the result takes the place of the first. Does not switch.
+  // slots of 32 values; the result takes the place of the first. Switches only where it ends a phase of an object.
   void (*asynchronous)(BlockState*, uint32_t warp, uint32_t mask, uint64_t form, uint32_t line, uint64_t* lanes);
   // cudaGraphSetConditional for each lane of mask. Does not switch.
   void (*setConditional)(BlockState*, uint32_t warp, uint32_t mask, const uint64_t* handles, const uint32_t* values);

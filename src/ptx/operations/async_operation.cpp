@@ -18,14 +18,25 @@ namespace {
 
 constexpr uint64_t kBulkAlignment = 16, kSharedTileAlignment = 128, kMapAlignment = 64;
 
-// One lane's part of an operation.
+// One lane's part of an operation; the lanes of a warp take turns.
 class Lane {
  public:
-  Lane(BlockState* block, uint32_t warp, uint32_t lane, AsyncForm form, uint32_t line, uint64_t* lanes)
-      : block_(block), warp_(warp), lane_(lane), form_(form), line_(line), lanes_(lanes) {}
+  Lane(BlockState* block, uint32_t warp, AsyncForm form, uint32_t line, uint64_t* lanes, ObjectWatch* watch)
+      : block_(block), warp_(warp), form_(form), line_(line), lanes_(lanes), watch_(watch) {}
+  void is(uint32_t lane) { lane_ = lane; }
 
   // True when the phase of a barrier object ended.
   bool perform();
+  // The object that the lane names, mostly that of the lane before.
+  std::byte* object() {
+    if (!lastObject_ || get(kAsyncTo) != lastAddress_) {
+      lastObject_ = to(8, 8);
+      lastAddress_ = get(kAsyncTo);
+    }
+    return lastObject_;
+  }
+  // Whether the phase that the lane asks for is over.
+  bool test(const std::byte* object) const;
 
  private:
   uint64_t get(uint32_t slot) const { return lanes_[slot * kWarpSize + lane_]; }
@@ -45,8 +56,11 @@ class Lane {
 
   template <class Change>
   bool change(std::byte* object, Change change);
+  bool setUp(std::byte* object, uint64_t count);
   bool barrier();
   bool arrive(std::byte* object);
+  // Bytes are about to come whose report may end phases: who has yet to look at the objects may want what they replace.
+  void awaitLooks(uint64_t bytes);
   // Bytes have come: the barrier objects that the operation names hear of it, in all blocks that received them.
   bool report(uint64_t bytes);
   // visit(address in the block's shared memory that corresponds to `address`), for all blocks of a multicast.
@@ -66,10 +80,14 @@ class Lane {
   bool goesThroughCluster() const;
 
   BlockState* const block_;
-  const uint32_t warp_, lane_;
+  const uint32_t warp_;
+  uint32_t lane_ = 0;
   const AsyncForm form_;
   const uint32_t line_;
   uint64_t* const lanes_;
+  ObjectWatch* const watch_;
+  uint64_t lastAddress_ = 0;
+  std::byte* lastObject_ = nullptr;
 };
 
 std::byte* Lane::at(uint64_t address, AsyncSpace space, uint64_t bytes, uint64_t alignment) const {
@@ -88,23 +106,46 @@ std::byte* Lane::at(uint64_t address, AsyncSpace space, uint64_t bytes, uint64_t
 
 // Barrier objects ---------------------------------------------------------------------------------------------------
 
+BarrierObject objectAt(const std::byte* object) {
+  uint64_t word;
+  std::memcpy(&word, object, sizeof word);
+  return BarrierObject::of(word);
+}
+
+void keepObject(std::byte* object, const BarrierObject& value) {
+  const uint64_t word = value.word();
+  std::memcpy(object, &word, sizeof word);
+}
+
+// `change` is done to the object as it is in the end, and may be done to a copy before that.
 template <class Change>
 bool Lane::change(std::byte* object, Change change) {
-  uint64_t before;
-  std::memcpy(&before, object, sizeof before);
-  BarrierObject value = BarrierObject::of(before);
-  const bool ended = change(value);
-  const uint64_t after = value.word();
-  if (after != before) std::memcpy(object, &after, sizeof after);
-  return ended;
+  for (;;) {
+    BarrierObject value = objectAt(object);
+    const bool ended = change(value);
+    if (ended && watch_) [[unlikely]] {
+      if (watch_->letOthersLook(object)) continue;
+      watch_->changed(object);
+    }
+    keepObject(object, value);
+    return ended;
+  }
+}
+
+// Gives it up with a count of 0.
+bool Lane::setUp(std::byte* object, uint64_t count) {
+  while (watch_ && watch_->letOthersLook(object)) continue;
+  keepObject(object, {count, count, 0, 0});
+  if (watch_) watch_->changed(object);
+  return false;
 }
 
 bool Lane::arrive(std::byte* object) {
   const bool expects = form_.has(kExpects);
   const uint64_t count = form_.has(kCounted) ? word(kAsyncCount) : 1;
-  uint64_t state;
-  std::memcpy(&state, object, sizeof state);
+  uint64_t state = 0;
   const bool ended = change(object, [&](BarrierObject& o) {
+    std::memcpy(&state, object, sizeof state);
     if (expects) o.bytes += word(kAsyncCount);
     o.pending -= count;
     if (form_.has(kDrops)) o.expected -= count;
@@ -119,15 +160,13 @@ bool Lane::barrier() {
     result(BarrierObject::of(get(kAsyncCount)).pending);
     return false;
   }
-  std::byte* const object = to(8, 8);
+  std::byte* const object = this->object();
   const uint64_t operand = get(kAsyncCount);
   switch (form_.operation) {
-    case AsyncOperation::BarrierInit: {
-      const uint64_t count = operand & BarrierObject::kCountMask;
-      return change(object, [&](BarrierObject& o) { return o = {count, count, 0, 0}, false; });
-    }
+    case AsyncOperation::BarrierInit:
+      return setUp(object, operand & BarrierObject::kCountMask);
     case AsyncOperation::BarrierInvalidate:
-      return change(object, [](BarrierObject& o) { return o = {}, false; });
+      return setUp(object, 0);
     case AsyncOperation::BarrierArrive:
       return arrive(object);
     case AsyncOperation::BarrierCopies:
@@ -136,14 +175,15 @@ bool Lane::barrier() {
       return change(object, [&](BarrierObject& o) { return o.bytes += static_cast<uint32_t>(operand), false; });
     case AsyncOperation::BarrierComplete:
       return change(object, [&](BarrierObject& o) { return o.bytes -= static_cast<uint32_t>(operand), o.advance(); });
-    default: {
-      uint64_t now;
-      std::memcpy(&now, object, sizeof now);
-      const uint64_t phase = form_.has(kByParity) ? operand & 1 : BarrierObject::of(operand).phase;
-      result(BarrierObject::of(now).phase != phase);
+    default:
       return false;
-    }
   }
+}
+
+bool Lane::test(const std::byte* object) const {
+  const uint64_t operand = get(kAsyncCount);
+  const uint64_t phase = form_.has(kByParity) ? operand & 1 : BarrierObject::of(operand).phase;
+  return objectAt(object).phase != phase;
 }
 
 // Copies ------------------------------------------------------------------------------------------------------------
@@ -155,14 +195,25 @@ void Lane::eachReceiver(uint64_t address, Visit visit) {
     visit(address % kSharedStride + static_cast<uint64_t>(std::countr_zero(left)) * kSharedStride);
 }
 
+bool receive(BarrierObject& object, uint64_t bytes) {
+  object.bytes -= static_cast<int64_t>(bytes);
+  return object.advance();
+}
+
+void Lane::awaitLooks(uint64_t bytes) {
+  if (!watch_ || !form_.has(kReports)) return;
+  eachReceiver(get(kAsyncBarrier) & 0xffffffff, [&](uint64_t address) {
+    const std::byte* const object = at(address, AsyncSpace::Shared, 8, 8);
+    for (BarrierObject o = objectAt(object); receive(o, bytes) && watch_->letOthersLook(object);) o = objectAt(object);
+  });
+}
+
 bool Lane::report(uint64_t bytes) {
   if (!form_.has(kReports)) return false;
   bool ended = false;
   eachReceiver(get(kAsyncBarrier) & 0xffffffff, [&](uint64_t address) {
-    ended |= change(at(address, AsyncSpace::Shared, 8, 8), [&](BarrierObject& o) {
-      o.bytes -= static_cast<int64_t>(bytes);
-      return o.advance();
-    });
+    ended |=
+        change(at(address, AsyncSpace::Shared, 8, 8), [&](BarrierObject& object) { return receive(object, bytes); });
   });
   return ended;
 }
@@ -192,6 +243,7 @@ bool Lane::copy() {
   if (get(kAsyncFrom) % kBulkAlignment) trap(TrapReason::MisalignedAddress);
   const uint64_t kept = last - std::min(first, last);
   const std::byte* const source = at(get(kAsyncFrom) + first, form_.from, kept, 1);
+  awaitLooks(bytes);
   eachReceiver(get(kAsyncTo),
                [&](uint64_t address) { copyTo(at(address, form_.to, bytes, kBulkAlignment) + first, source, kept); });
   return report(bytes);
@@ -203,6 +255,7 @@ bool Lane::reduce() {
   if (bytes % kBulkAlignment) trap(TrapReason::MisalignedAddress);
   if (!canReduce(operation, form_.type)) trap(TrapReason::IllegalInstruction);
   if (!bytes) return false;
+  awaitLooks(bytes);
   reduceElements(operation, form_.type, to(bytes, kBulkAlignment), from(bytes, kBulkAlignment),
                  bytes / (bitsOf(form_.type) / 8));
   return report(bytes);
@@ -242,11 +295,12 @@ TensorPlace Lane::place(const TensorMap& map) const {
 bool Lane::loadTensor() {
   const TensorMap tensor = map(kAsyncFrom);
   const TensorPlace where = place(tensor);
-  const uint64_t span = tensorSpan(tensor, where);
+  const uint64_t span = tensorSpan(tensor, where), bytes = tensorBytes(tensor, where);
+  awaitLooks(bytes);
   eachReceiver(get(kAsyncTo), [&](uint64_t address) {
     ptx::loadTensor(tensor, where, at(address, form_.to, span, kSharedTileAlignment));
   });
-  return report(tensorBytes(tensor, where));
+  return report(bytes);
 }
 
 void Lane::storeTensor() {
@@ -325,6 +379,7 @@ bool Lane::store() {
   const auto operation = static_cast<AsyncReduction>(form_.detail);
   const bool reduces = form_.operation == AsyncOperation::ReduceValue;
   if (reduces && !canReduce(operation, form_.type)) trap(TrapReason::IllegalInstruction);
+  awaitLooks(bytes);
   for (uint32_t k = 0; k < form_.count; ++k) {
     const uint64_t value = get(kAsyncValues + k);
     if (reduces)
@@ -401,12 +456,42 @@ bool Lane::perform() {
   }
 }
 
+// mbarrier.test_wait, .try_wait: the runner hears of neighbours that ask for one object at once.
+void testObjects(Lane& lane, uint32_t mask, uint64_t* lanes, ObjectWatch* watch) {
+  const std::byte* object = nullptr;
+  uint32_t asked = 0, again = 0;
+  const auto tell = [&] {
+    if (watch && asked) watch->asked(object, asked, again);
+    asked = again = 0;
+  };
+  for (; mask; mask &= mask - 1) {
+    const auto number = static_cast<uint32_t>(std::countr_zero(mask));
+    lane.is(number);
+    const std::byte* const own = lane.object();
+    if (own != object) tell();
+    object = own;
+    const bool over = lane.test(own);
+    asked |= 1u << number;
+    again |= uint32_t{!over} << number;
+    lanes[kAsyncResult * kWarpSize + number] = over;
+  }
+  tell();
+}
+
 }  // namespace
 
-bool performAsync(BlockState* block, uint32_t warp, uint32_t mask, AsyncForm form, uint32_t line, uint64_t* lanes) {
+bool performAsync(BlockState* block, uint32_t warp, uint32_t mask, AsyncForm form, uint32_t line, uint64_t* lanes,
+                  ObjectWatch* watch) {
+  Lane lane(block, warp, form, line, lanes, watch);
+  if (form.operation == AsyncOperation::BarrierTest) {
+    testObjects(lane, mask, lanes, watch);
+    return false;
+  }
   bool ended = false;
-  for (; mask; mask &= mask - 1)
-    ended |= Lane(block, warp, static_cast<uint32_t>(std::countr_zero(mask)), form, line, lanes).perform();
+  for (; mask; mask &= mask - 1) {
+    lane.is(static_cast<uint32_t>(std::countr_zero(mask)));
+    ended |= lane.perform();
+  }
   return ended;
 }
 

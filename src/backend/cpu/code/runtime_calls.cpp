@@ -116,8 +116,9 @@ void cancelClusters(BlockState* state, uint32_t mask, uint64_t* lanes) {
 
 void asynchronous(BlockState* state, uint32_t warp, uint32_t mask, uint64_t form, uint32_t line, uint64_t* lanes) {
   if (ptx::asyncFormOf(form).operation == ptx::AsyncOperation::CancelCluster) cancelClusters(state, mask, lanes);
-  if (ptx::performAsync(state, warp, mask, ptx::asyncFormOf(form), line, lanes))
-    ResidentBlock::of(state).thread().noteProgress();
+  ResidentBlock& block = ResidentBlock::of(state);
+  if (ptx::performAsync(state, warp, mask, ptx::asyncFormOf(form), line, lanes, block.objects().watch()))
+    block.thread().noteProgress();
 }
 
 void setConditional(BlockState*, uint32_t, uint32_t mask, const uint64_t* handles, const uint32_t* values) {

@@ -101,10 +101,9 @@ void ResidentBlock::begin(RunningLaunch& launch, uint32_t worker, uint64_t block
   whole_ = !launch.fibrePerWarp;
   if (!whole_) forgetRegisters(state_, *launch_);
   spanEnd_ = blockNumber + 1;
-  live_ = ready_ = whole_ ? 1 : lowBits(launch.abi.warpsPerBlock);
-  yielded_ = paused_ = 0;
-  current_ = 0;
+  turns_.begin(whole_ ? 1 : lowBits(launch.abi.warpsPerBlock));
   barriers_.reset();
+  objects_.begin(launch.abi.warpsPerBlock, !whole_);
 }
 
 void ResidentBlock::beginInCluster(RunningLaunch& launch, uint32_t worker, uint64_t blockNumber, ResidentBlock& leader,
@@ -189,73 +188,60 @@ void ResidentBlock::runSpan() {
   }
 }
 
-// In turn, or as a seed decides.
-inline uint32_t ResidentBlock::nextOf(uint32_t candidates) const {
-  if (launch_->shuffle) [[unlikely]]
-    return launch_->shuffle->oneOf(candidates);
-  const uint32_t after = candidates & (~1u << current_);
-  return static_cast<uint32_t>(std::countr_zero(after ? after : candidates));
-}
-
 ResidentBlock::Progress ResidentBlock::resume() {
-  if (!ready_) return cluster_.waiting() ? Progress::Waiting : Progress::Stuck;
-  yielded_ = 0;
-  current_ = nextOf(ready_);
+  if (!turns_.ready) return cluster_.waiting() ? Progress::Waiting : Progress::Stuck;
+  turns_.yielded = 0;
+  turns_.current = turns_.nextOf(turns_.ready, launch_->shuffle);
   thread_.noteBlock(&state_);
-  const bool went = thread_.run(*launch_, stacks_, fibres_[current_].fibre);
+  const bool went = thread_.run(*launch_, stacks_, fibres_[turns_.current].fibre);
   thread_.noteBlock(nullptr);
   if (!went) return Progress::Faulted;
-  if (!live_) {
+  if (!turns_.live) {
     if (check::any()) [[unlikely]]
       check::tellEnded(state_);
     return Progress::Done;
   }
-  if (ready_) return Progress::Spinning;
+  if (turns_.ready) return Progress::Spinning;
   return cluster_.waiting() ? Progress::Waiting : Progress::Stuck;
 }
 
 void ResidentBlock::abandon() {
   prepareFibres();
-  live_ = ready_ = paused_ = 0;
+  turns_.live = turns_.ready = turns_.paused = 0;
   cluster_.release();
 }
 
 void ResidentBlock::leaveForGood() {
-  thread_.throwOut(fibres_[current_].fibre);
+  thread_.throwOut(fibres_[turns_.current].fibre);
   unreachable("a warp that was thrown out of kernel %s came back", launch_->kernelName);
 }
 
 void ResidentBlock::switchAway() {
-  if (!(ready_ & ~yielded_)) ready_ |= std::exchange(paused_, 0);  // nobody else can go on: their pause is over
-  const uint32_t candidates = ready_ & ~yielded_;
-  if (!candidates) return fibres_[current_].fibre.switchTo(thread_.base());
-  const uint32_t next = nextOf(candidates);
-  if (next == current_) return;
-  Fibre& from = fibres_[current_].fibre;
-  current_ = next;
+  const uint32_t candidates = turns_.candidates();
+  if (!candidates) return fibres_[turns_.current].fibre.switchTo(thread_.base());
+  const uint32_t next = turns_.nextOf(candidates, launch_->shuffle);
+  if (next == turns_.current) return;
+  Fibre& from = fibres_[turns_.current].fibre;
+  turns_.current = next;
   from.switchTo(fibres_[next].fibre);
 }
 
 void ResidentBlock::warpEnded() {
-  const uint32_t bit = 1u << current_;
-  live_ &= ~bit;
-  ready_ &= ~bit;
+  const uint32_t bit = 1u << turns_.current;
+  turns_.live &= ~bit;
+  turns_.ready &= ~bit;
   // A barrier for all threads waits no longer for those that are gone.
-  if (const uint32_t opened = barriers_.openComplete(live_)) goOn(opened);
+  if (const uint32_t opened = barriers_.openComplete(turns_.live)) turns_.goOn(opened);
+  objects_.ended();
   cluster_.warpEnded();
   switchAway();
 }
 
-// Warps that waited run again, and those that yielded have something new to look at.
-void ResidentBlock::goOn(uint32_t warps) {
-  ready_ |= warps;
-  yielded_ = 0;
-}
-
 void ResidentBlock::waitAt(BlockBarriers::Barrier& barrier, uint32_t warp) {
   barrier.waiting |= 1u << warp;
-  if (barrier.complete(live_)) return goOn(barriers_.open(barrier));
-  ready_ &= ~(1u << warp);
+  if (barrier.complete(turns_.live)) return turns_.goOn(barriers_.open(barrier));
+  turns_.ready &= ~(1u << warp);
+  objects_.stopped();
   switchAway();
 }
 
@@ -278,28 +264,30 @@ uint32_t ResidentBlock::barrierReduce(uint32_t warp, uint32_t id, uint32_t threa
 
 void ResidentBlock::barrierArrive(uint32_t id, uint32_t threads) {
   BlockBarriers::Barrier& barrier = barriers_.arrive(id, threads);
-  if (barrier.expected && barrier.complete(live_)) goOn(barriers_.open(barrier));
+  if (barrier.expected && barrier.complete(turns_.live)) turns_.goOn(barriers_.open(barrier));
 }
 
 void ResidentBlock::yield() {
-  yielded_ |= 1u << current_;
+  turns_.yielded |= 1u << turns_.current;
+  objects_.stopped();
   switchAway();
 }
 
 void ResidentBlock::pause() {
-  paused_ |= 1u << current_;
-  ready_ &= ~(1u << current_);
+  turns_.paused |= 1u << turns_.current;
+  turns_.ready &= ~(1u << turns_.current);
   switchAway();
 }
 
 void ResidentBlock::clusterWait(uint32_t warp) {
   if (!cluster_.wait(warp)) return;
-  ready_ &= ~(1u << warp);
+  turns_.ready &= ~(1u << warp);
+  objects_.stopped();
   switchAway();
 }
 
 void ResidentBlock::clusterPassed() {
-  goOn(cluster_.release());
+  turns_.goOn(cluster_.release());
   thread_.noteProgress();
 }
 
@@ -319,7 +307,7 @@ std::string ResidentBlock::describeWaiting() const {
                                                            : " at barrier " + std::to_string(id));
   });
   if (const uint32_t waiting = cluster_.waiting()) text += warps(waiting, " at the cluster's barrier");
-  if (ready_) text += warps(ready_, " in loops that ask memory");
+  if (turns_.ready) text += warps(turns_.ready, " in loops that ask memory");
   return text;
 }
 

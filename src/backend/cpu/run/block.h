@@ -9,7 +9,9 @@
 #include <string>
 
 #include "backend/cpu/blocks/block_barriers.h"
+#include "backend/cpu/blocks/block_objects.h"
 #include "backend/cpu/blocks/frames.h"
+#include "backend/cpu/blocks/warp_turns.h"
 #include "backend/cpu/blocks/warp_waits.h"
 #include "backend/cpu/code/kernel_launch.h"
 #include "backend/cpu/run/cluster.h"
@@ -52,16 +54,16 @@ class ResidentBlock final : public ClusterMember {
   uint32_t barrierReduce(uint32_t warp, uint32_t id, uint32_t threads, uint32_t mask, ptx::BarrierReduction operation,
                          uint32_t predicates);
   void barrierArrive(uint32_t id, uint32_t threads);
-  void yield();
+  void yield() override;
   // To a point where warps that run ahead wait for those behind them.
-  void pause();
+  void pause() override;
   void clusterArrive(uint32_t warp) { cluster_.arrive(warp); }
   void clusterWait(uint32_t warp);
   // Remembers where a warp waits; `codeAddress`: that its call returns to.
   void noteWait(uint32_t warp, const void* codeAddress) { waits_.note(warp, codeAddress, state_.line); }
   // Bytes of the running warp's stack below an address in it.
   size_t stackLeft(const void* at) const {
-    return static_cast<const std::byte*>(at) - stacks_.low(whole_ ? 0 : current_);
+    return static_cast<const std::byte*>(at) - stacks_.low(whole_ ? 0 : turns_.current);
   }
   // Leaves the running warp for the worker's own stack for good.
   [[noreturn]] void leaveForGood();
@@ -73,12 +75,13 @@ class ResidentBlock final : public ClusterMember {
   RunningLaunch& launch() const { return *launch_; }
   HostStack& thread() const { return thread_; }
   // The warp that runs, or that ran when the thread was thrown out.
-  uint32_t runningWarp() const { return whole_ ? state_.warp : current_; }
+  uint32_t runningWarp() const { return whole_ ? state_.warp : turns_.current; }
   // Bit 0 stands for all warps where one fibre runs them.
-  uint32_t liveWarps() const override { return live_; }
-  bool canRun() const override { return ready_ != 0; }
+  uint32_t liveWarps() const override { return turns_.live; }
+  bool canRun() const override { return turns_.ready != 0; }
   ClusterBarrier& cluster() { return cluster_.barrier(); }
   void clusterPassed() override;
+  BlockObjects& objects() override { return objects_; }
   // Who waits where, for the log: "block [1,0,0]: warps 0,3 at barrier 0 (PTX line 12)".
   std::string describeWaiting() const;
   // visit(warp, line) for each warp with a fibre of its own that has not ended, or for the only one: where it waited
@@ -86,7 +89,7 @@ class ResidentBlock final : public ClusterMember {
   template <class Visit>
   void eachWaiting(Visit visit) const {
     if (whole_ && launch_->abi.warpsPerBlock > 1) return;
-    for (uint32_t left = live_; left; left &= left - 1) {
+    for (uint32_t left = turns_.live; left; left &= left - 1) {
       const auto warp = static_cast<uint32_t>(__builtin_ctz(left));
       visit(warp, waits_.lineOf(warp, *launch_->code));
     }
@@ -105,14 +108,12 @@ class ResidentBlock final : public ClusterMember {
   bool runWarp(uint32_t warp);
   void runWarps(uint32_t warps);
   void runSpan();
-  uint32_t nextOf(uint32_t candidates) const;
   void warpEnded();
-  void goOn(uint32_t warps);
   void waitAt(BlockBarriers::Barrier& barrier, uint32_t warp);
   // Hands the thread to the next warp that can run, or to the worker when there is none.
   void switchAway();
 
-  HostStack& thread_;
+  HostStack& thread_;  // the first member: src/gdb finds it there
   std::byte* const sharedEnd_;
   check::CheckedState state_{};
   RunningLaunch* launch_ = nullptr;
@@ -122,14 +123,11 @@ class ResidentBlock final : public ClusterMember {
   Frames frames_, kept_;
   uint64_t spanEnd_ = 0;  // of the blocks that the first fibre runs
   bool whole_ = true;     // the first fibre runs all warps
-  uint32_t live_ = 0;     // warps that have not ended; bit 0 stands for all when whole_
-  uint32_t ready_ = 0;    // warps that can run
-  uint32_t yielded_ = 0;  // of those, warps that have nothing to do but ask again
-  uint32_t paused_ = 0;   // warps that could run but let the others go first
-  uint32_t current_ = 0;  // the warp that runs
+  WarpTurns turns_;
   BlockBarriers barriers_;
   ClusterPlace cluster_;
   WarpWaits waits_;
+  BlockObjects objects_{*this, turns_, cluster_, state_};
 };
 
 }  // namespace vg::backend::cpu

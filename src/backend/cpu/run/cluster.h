@@ -9,7 +9,9 @@
 
 namespace vg::backend::cpu {
 
-// A block of a cluster, as its barrier sees it.
+class BlockObjects;
+
+// A block of a cluster, as its barrier and the other blocks see it.
 class ClusterMember {
  public:
   // Warps that have not ended.
@@ -17,6 +19,10 @@ class ClusterMember {
   virtual bool canRun() const = 0;
   // The barrier has opened.
   virtual void clusterPassed() = 0;
+  virtual BlockObjects& objects() = 0;
+  // Its running warp stops: until the others have come as far as they can, or until all have had a turn.
+  virtual void pause() = 0;
+  virtual void yield() = 0;
 
  protected:
   ~ClusterMember() = default;
@@ -28,6 +34,7 @@ class ClusterBarrier {
   void reset(uint32_t blocks);
   void join(uint32_t rank, ClusterMember& block) { members_[rank] = &block; }
   uint32_t blocks() const { return blocks_; }
+  ClusterMember& member(uint32_t rank) const { return *members_[rank]; }
 
   // A warp arrives; returns the phase that it may wait for. Arriving twice in a phase counts once.
   uint64_t arrive(uint32_t rank, uint32_t warp);

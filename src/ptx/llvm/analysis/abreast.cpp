@@ -32,24 +32,18 @@ uint32_t durationOf(const ptx::Instruction& i) {
   return i.op == Op::Ld && !isNear ? kMemory : kPlain;
 }
 
-// Sets up a barrier object, gives it up or may end a phase of it.
-bool changesObject(const ptx::Instruction& i) {
-  if (i.op != Op::Mbarrier) return false;
-  const std::initializer_list<Mod> mods = {Mod::Init, Mod::Inval, Mod::Arrive, Mod::ArriveDrop, Mod::CompleteTx};
-  return std::ranges::any_of(mods, [&](Mod mod) { return i.has(mod); });
-}
-
 class Placer {
  public:
   explicit Placer(Program& program) : program_(program) {}
 
   void run() {
-    if (!findStops()) return;
-    const bool overwrites = findAccesses();
-    if (!overwrites && changes_.empty()) return;
+    if (!findStops() || !findAccesses()) return;
+    findReadable();
     unmet_ = blocksOfSomeWarps(program_);
-    if (overwrites) guardAccesses();
-    for (const SharedAccess& change : changes_) guardObject(change);
+    for (const SharedAccess& store : accesses_)
+      if (store.writes) guard(store, [&](BlockId b) { return !unmet_[b]; });
+    for (const SharedAccess& store : accesses_)
+      if (store.writes) guard(store, [&](BlockId b) { return !ofOneWarp(b); });
     insertPauses(program_, points_);
   }
 
@@ -60,17 +54,11 @@ class Placer {
     stops_.resize(program_.blocks.size());
     bool any = false;
     for (BlockId b = 0; b < program_.blocks.size(); ++b)
-      for (uint32_t n = 0; n < program_.blocks[b].instructions.size(); ++n) {
-        const Instruction& i = instructionAt(b, n);
-        if (endsInterval(i)) {
+      for (uint32_t n = 0; n < program_.blocks[b].instructions.size(); ++n)
+        if (endsInterval(program_.instructions[program_.blocks[b].instructions[n]])) {
           stops_[b].push_back(n);
           any = true;
         }
-        if (changesObject(*i.ast)) {
-          changes_.push_back(places_.objectOf(program_.blocks[b].instructions[n]));
-          changes_.back().position = n;
-        }
-      }
     loopsWait_ = loopsThatWait(program_);
     return any;
   }
@@ -171,68 +159,7 @@ class Placer {
     return loads;
   }
 
-  // Whether there is a pause in front of one of the instructions [from, to] of a block.
-  bool pausesWithin(BlockId b, uint32_t from, uint32_t to) const {
-    const auto pause = points_.lower_bound({b, from});
-    return pause != points_.end() && pause->block == b && pause->position <= to;
-  }
-
-  enum class Above { Open, Closed, Asked };  // nothing; a barrier or pause; a wait for the object
-
-  Above lookUp(const SharedAccess& change, BlockId b, uint32_t end, bool again) const {
-    for (auto at = stops_[b].rbegin(); at != stops_[b].rend(); ++at) {
-      if (*at >= end) continue;
-      if (pausesWithin(b, *at + 1, end)) return Above::Closed;
-      const Instruction& stop = instructionAt(b, *at);
-      if (isBarrierOfBlock(stop)) return Above::Closed;
-      if (places_.mayBeOne(places_.objectOf(program_.blocks[b].instructions[*at]), change, again)) return Above::Asked;
-      end = *at;
-    }
-    return pausesWithin(b, 0, end) ? Above::Closed : Above::Open;
-  }
-
-  // Whether a wait for a barrier object may come before it is changed with nothing between that all warps wait at: then
-  // others may still have to look at the object that this warp has seen complete.
-  bool isAskedBefore(const SharedAccess& change) const {
-    const Point point = pointOf(change);
-    Walk walk(program_.blocks.size());
-    const auto goUp = [&](BlockId b, uint32_t end, bool again) {
-      const Above above = lookUp(change, b, end, again);
-      if (above == Above::Open) walk.findAll(program_.blocks[b].predecessors);
-      return above == Above::Asked;
-    };
-    if (goUp(point.block, point.position, false)) return true;
-    while (const auto b = walk.next())
-      if (goUp(*b, lengthOf(*b), *b >= point.block)) return true;
-    return false;
-  }
-
-  const Instruction& instructionAt(BlockId b, uint32_t position) const {
-    return program_.instructions[program_.blocks[b].instructions[position]];
-  }
-
   // --- Where to wait -------------------------------------------------------------------------------------------------
-
-  void guardAccesses() {
-    findReadable();
-    for (const SharedAccess& store : accesses_)
-      if (store.writes) guard(store, [&](BlockId b) { return !unmet_[b]; });
-    for (const SharedAccess& store : accesses_)
-      if (store.writes) guard(store, [&](BlockId b) { return !ofOneWarp(b); });
-  }
-
-  // A barrier object that is set up again or given up, or of which some warps alone may end the next phase.
-  void guardObject(const SharedAccess& change) {
-    const Instruction& i = program_.instructions[change.instruction];
-    const bool isReset = i.ast->has(Mod::Init) || i.ast->has(Mod::Inval);
-    const bool isOfSome = unmet_[i.block] || (i.guard != kNone && !change.variables.empty());
-    if ((!isReset && !isOfSome) || !isAskedBefore(change)) return;
-    Point point = placeBefore(program_, loopsWait_, pointOf(change), [&](BlockId b) { return !unmet_[b]; });
-    if (point.block == kNone)
-      point = placeBefore(program_, loopsWait_, pointOf(change), [&](BlockId b) { return !ofOneWarp(b); });
-    if (point.block == kNone || !points_.insert(point).second) return;
-    if (isAskedBefore(change)) points_.erase(point);
-  }
 
   template <class May>
   void guard(const SharedAccess& store, const May& may) {
@@ -289,7 +216,6 @@ class Placer {
   const SharedPlaces places_{program_};
   std::vector<std::vector<uint32_t>> stops_;  // by block: positions where intervals end
   std::vector<bool> loopsWait_;               // by loop: a barrier is in it
-  std::vector<SharedAccess> changes_;         // of barrier objects
   std::vector<SharedAccess> accesses_;
   std::vector<std::vector<uint32_t>> loads_;  // by block, in order
   std::vector<bool> behind_;

@@ -9,8 +9,7 @@ namespace vg::ptx::gen {
 
 // Adds pauses (isPause): places where a warp stops until the others have come as far as they can. One stands before a
 // store to shared memory where warps have yet to read what it may overwrite, written before the last barrier. Nothing
-// depends on pauses but what races; kernels without such a store stay as they are. Another stands before a barrier
-// object is set up again behind a wait for it, which others may still ask about. Requires analyseShapes.
+// depends on pauses but what races; kernels without such a store stay as they are. Requires analyseShapes.
 //
 // Left alone: what is in one thread's or one warp's own hands, buffers that take turns, stores that follow their loads
 // so closely that no GPU would order them either, and loops without a barrier of their own.

@@ -12,7 +12,6 @@ namespace {
 
 constexpr int kDepth = 24;  // of expressions that are looked into
 constexpr int kDepthOfTurns = 6;
-constexpr uint32_t kObjectBytes = 8;
 constexpr int64_t kOtherArray = 128;  // bytes between constants of addresses that are taken for different arrays
 
 const Instruction* plainInstruction(const Program& program, ValueId id) {
@@ -190,27 +189,11 @@ SharedAccess SharedPlaces::accessOf(uint32_t number) const {
   access.writes = !isLoad;
   const uint32_t rows = row.has(Trait::Matrix) ? 16 : 0;  // ldmatrix, stmatrix
   access.bytes = std::max(rows, std::max(1u, ptx::bitsOf(ast.type()) / 8) * ast.vectorWidth);
-  locate(access, i);
-  access.uniform &= !rows;
-  return access;
-}
-
-void SharedPlaces::locate(SharedAccess& access, const Instruction& i) const {
   access.place = placeOf(i.sources[0], kDepth);
   access.place.constant += i.offsets[0];
-  access.uniform = program_.values[i.sources[0]].shape.uniform();
+  access.uniform = program_.values[i.sources[0]].shape.uniform() && !rows;
   std::set<ValueId> seen;
   findVariables(i.sources[0], access.variables, seen);
-}
-
-SharedAccess SharedPlaces::objectOf(uint32_t number) const {
-  SharedAccess access;
-  access.instruction = number;
-  const Instruction& i = program_.instructions[number];
-  access.reads = i.ast->has(Mod::TestWait) || i.ast->has(Mod::TryWait);
-  access.writes = !access.reads;
-  access.bytes = kObjectBytes;
-  locate(access, i);
   return access;
 }
 
@@ -325,13 +308,6 @@ bool SharedPlaces::changesBetween(const LinearPlace& place, BlockId load, BlockI
       if (program_.inLoop(store, l) && program_.inLoop(at, l)) return true;
   }
   return false;
-}
-
-bool SharedPlaces::mayBeOne(const SharedAccess& first, const SharedAccess& second, bool again) const {
-  LinearPlace apart = second.place;
-  add(apart, first.place, -1);
-  if (!again && apart.terms.empty()) return apart.constant < first.bytes && -apart.constant < second.bytes;
-  return mayMeet(first, second, again);
 }
 
 bool SharedPlaces::mayMeet(const SharedAccess& load, const SharedAccess& store, bool again) const {

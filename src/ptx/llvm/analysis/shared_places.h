@@ -33,19 +33,12 @@ class SharedPlaces {
   // nothing.
   SharedAccess accessOf(uint32_t instruction) const;
 
-  // Which barrier object an instruction waits for (`reads`) or changes (`writes`).
-  SharedAccess objectOf(uint32_t instruction) const;
-
-  // Whether two addresses of one warp may be one place, as in mayMeet.
-  bool mayBeOne(const SharedAccess& first, const SharedAccess& second, bool again) const;
-
   // Whether what a warp stores may be what another one loads. `again`: the store comes in a later round of a loop
   // around both.
   bool mayMeet(const SharedAccess& load, const SharedAccess& store, bool again) const;
 
  private:
   using Variables = std::set<std::pair<uint32_t, uint32_t>>;
-  void locate(SharedAccess& access, const Instruction& i) const;
   LinearPlace placeOf(ValueId value, int depth) const;
   void add(LinearPlace& to, const LinearPlace& place, int64_t factor) const;
   void findVariables(ValueId value, Variables& found, std::set<ValueId>& seen) const;
