@@ -89,8 +89,9 @@ class CodeExpander {
   std::vector<ParamObject*> passed(Instance& instance, const Operand* list, const std::vector<Variable>& formals,
                                    uint32_t line);
   void readArguments(Instance& instance, const Operand* list, const std::vector<Variable>& formals,
-                     const std::vector<ParamObject*>& objects, uint32_t block, uint32_t line);
-  void writeResults(Instance& instance, const Operand* list, const std::vector<ParamObject*>& objects, uint32_t block);
+                     const std::vector<ParamObject*>& objects, uint32_t block);
+  void writeResults(Instance& instance, const Operand* list, const std::vector<Variable>& formals,
+                    const std::vector<ParamObject*>& objects, uint32_t block);
   uint32_t expandBody(Instance& instance, uint32_t after);
   uint32_t formalRegister(const Function& f, const Variable& formal) const;
   CallGraph& graph();
@@ -113,7 +114,7 @@ class CodeExpander {
   void addBody(Recursion& region, uint32_t function);
   void placeLocals(Instance& instance, uint32_t block);
   void declarePieces(Instance& instance, const std::vector<ParamObject*>& incoming);
-  void copyPieces(ParamObject& from, ParamObject& to, uint32_t block, uint32_t line);
+  void copyPieces(ParamObject& from, ParamObject& to, uint32_t block);
   uint32_t newState(Recursion& region, uint32_t block);
   void finish(Recursion& region, uint32_t leave);
   void refuseMeetings(const Recursion& region) const;

@@ -84,10 +84,10 @@ uint32_t CodeExpander::callInlined(Instance& instance, const ptx::Instruction& i
   Instance* const inlined = code_.newInstance(target, &instance);
   inlined->parameters = passed(instance, call.arguments, callee.parameters, i.line);
   inlined->returns = passed(instance, call.returns, callee.returns, i.line);
-  readArguments(instance, call.arguments, callee.parameters, inlined->parameters, current, i.line);
+  readArguments(instance, call.arguments, callee.parameters, inlined->parameters, current);
   const uint32_t back = code_.newBlock();
   code_.jump(current, expandBody(*inlined, back));
-  writeResults(instance, call.returns, inlined->returns, back);
+  writeResults(instance, call.returns, callee.returns, inlined->returns, back);
   return back;
 }
 
@@ -100,33 +100,35 @@ std::vector<ParamObject*> CodeExpander::passed(Instance& instance, const Operand
   for (uint32_t k = 0; k < count; ++k) {
     const Operand& o = instance.function->operands[list->first + k];
     objects.push_back(o.kind == Operand::Kind::Symbol ? code_.objectOf(instance, o, line) : code_.newObject());
-    if (o.kind != Operand::Kind::Symbol) code_.pieceOf(*objects.back(), 0, ptx::bitsOf(formals[k].type), line);
+    if (o.kind != Operand::Kind::Symbol) code_.piecesOf(*objects.back(), 0, ptx::bitsOf(formals[k].type));
   }
   return objects;
 }
 
 void CodeExpander::readArguments(Instance& instance, const Operand* list, const std::vector<Variable>& formals,
-                                 const std::vector<ParamObject*>& objects, uint32_t block, uint32_t line) {
+                                 const std::vector<ParamObject*>& objects, uint32_t block) {
   for (uint32_t k = 0; list && k < list->count; ++k) {
     const Operand& o = instance.function->operands[list->first + k];
     if (o.kind == Operand::Kind::Symbol) continue;
     Item copy;
     copy.instance = &instance;
-    copy.copyTo = code_.pieceOf(*objects[k], 0, ptx::bitsOf(formals[k].type), line);
     copy.copyOperand = &o;
+    copy.argument = objects[k];
+    copy.bits = ptx::bitsOf(formals[k].type);
     code_.blocks[block].items.push_back(copy);
   }
 }
 
-void CodeExpander::writeResults(Instance& instance, const Operand* list, const std::vector<ParamObject*>& objects,
-                                uint32_t block) {
+void CodeExpander::writeResults(Instance& instance, const Operand* list, const std::vector<Variable>& formals,
+                                const std::vector<ParamObject*>& objects, uint32_t block) {
   for (uint32_t k = 0; list && k < list->count; ++k) {
     const Operand& o = instance.function->operands[list->first + k];
     if (o.kind != Operand::Kind::Register) continue;
     Item copy;
     copy.instance = &instance;
     copy.copyTo = instance.firstVariable + o.reg;
-    copy.copyFrom = objects[k]->pieces.at(0).variable;
+    copy.argument = objects[k];
+    copy.bits = ptx::bitsOf(formals[k].type);
     code_.blocks[block].items.push_back(copy);
   }
 }
@@ -142,22 +144,22 @@ uint32_t CodeExpander::formalRegister(const Function& f, const Variable& formal)
 uint32_t CodeExpander::expandBody(Instance& instance, uint32_t after) {
   const Function& f = *instance.function;
   const uint32_t first = code_.newBlock(), last = code_.newBlock();
-  const auto copy = [&](uint32_t block, uint32_t to, uint32_t from) {
+  const auto copy = [&](uint32_t block, uint32_t to, uint32_t from, ParamObject* argument, const Variable& formal) {
     Item item;
     item.instance = &instance;
     item.copyTo = to;
     item.copyFrom = from;
+    item.argument = argument;
+    item.bits = ptx::bitsOf(formal.type);
+    code_.piecesOf(*argument, 0, item.bits);
     code_.blocks[block].items.push_back(item);
-  };
-  const auto piece = [&](ParamObject* object, const Variable& formal) {
-    return code_.pieceOf(*object, 0, ptx::bitsOf(formal.type), f.line);
   };
   for (size_t k = 0; k < f.parameters.size(); ++k)
     if (const uint32_t r = formalRegister(f, f.parameters[k]); r != kNone)
-      copy(first, instance.firstVariable + r, piece(instance.parameters[k], f.parameters[k]));
+      copy(first, instance.firstVariable + r, kNone, instance.parameters[k], f.parameters[k]);
   for (size_t k = 0; k < f.returns.size(); ++k)
     if (const uint32_t r = formalRegister(f, f.returns[k]); r != kNone)
-      copy(last, piece(instance.returns[k], f.returns[k]), instance.firstVariable + r);
+      copy(last, kNone, instance.firstVariable + r, instance.returns[k], f.returns[k]);
   code_.jump(first, expand(instance, last));
   code_.jump(last, after);
   return first;

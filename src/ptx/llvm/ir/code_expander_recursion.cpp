@@ -93,17 +93,17 @@ void CodeExpander::chooseStates(Recursion& region, const std::vector<CallWay>& w
 void CodeExpander::passIn(Recursion& region, Instance& instance, const ptx::Instruction& i, const CallOperands& call,
                           const Function& callee, uint32_t block) {
   const std::vector<ParamObject*> arguments = passed(instance, call.arguments, callee.parameters, i.line);
-  readArguments(instance, call.arguments, callee.parameters, arguments, block, i.line);
+  readArguments(instance, call.arguments, callee.parameters, arguments, block);
   const std::vector<ParamObject*>& incoming = objectsFor(region.incoming, callee.parameters);
-  for (size_t k = 0; k < arguments.size(); ++k) copyPieces(*arguments[k], *incoming[k], block, i.line);
+  for (size_t k = 0; k < arguments.size(); ++k) copyPieces(*arguments[k], *incoming[k], block);
 }
 
 void CodeExpander::passOut(Recursion& region, Instance& instance, const ptx::Instruction& i, const CallOperands& call,
                            const Function& callee, uint32_t block) {
   const std::vector<ParamObject*> results = passed(instance, call.returns, callee.returns, i.line);
   const std::vector<ParamObject*>& made = objectsFor(region.results, callee.returns);
-  for (size_t k = 0; k < results.size(); ++k) copyPieces(*made[k], *results[k], block, i.line);
-  writeResults(instance, call.returns, results, block);
+  for (size_t k = 0; k < results.size(); ++k) copyPieces(*made[k], *results[k], block);
+  writeResults(instance, call.returns, callee.returns, results, block);
 }
 
 const std::vector<ParamObject*>& CodeExpander::objectsFor(
@@ -166,7 +166,7 @@ void CodeExpander::addBody(Recursion& region, uint32_t function) {
   declarePieces(body, incoming);
   const uint32_t start = code_.newBlock(), end = code_.newBlock();
   region.entries[function] = newState(region, start);
-  for (size_t k = 0; k < incoming.size(); ++k) copyPieces(*incoming[k], *body.parameters[k], start, f.line);
+  for (size_t k = 0; k < incoming.size(); ++k) copyPieces(*incoming[k], *body.parameters[k], start);
   placeLocals(body, start);
   code_.jump(start, expandBody(body, end));
   Item leave;
@@ -201,30 +201,29 @@ void CodeExpander::declarePieces(Instance& instance, const std::vector<ParamObje
   const Function& f = *instance.function;
   for (size_t k = 0; k < f.parameters.size(); ++k)
     if (formalRegister(f, f.parameters[k]) != kNone)
-      code_.pieceOf(*instance.parameters[k], 0, ptx::bitsOf(f.parameters[k].type), f.line);
+      code_.piecesOf(*instance.parameters[k], 0, ptx::bitsOf(f.parameters[k].type));
   for (size_t k = 0; k < f.returns.size(); ++k)
     if (formalRegister(f, f.returns[k]) != kNone)
-      code_.pieceOf(*instance.returns[k], 0, ptx::bitsOf(f.returns[k].type), f.line);
+      code_.piecesOf(*instance.returns[k], 0, ptx::bitsOf(f.returns[k].type));
   for (const ptx::Instruction& i : f.body) {
     if (!RawCode::isParamAccess(i, instance)) continue;
     const Operand& address = f.operands[i.first + (i.op == Op::Ld ? 1 : 0)];
     if (address.symbolKind != SymbolKind::FunctionVariable) code_.declarePieces(i, instance);
   }
   for (size_t k = 0; k < incoming.size(); ++k)
-    for (const auto& [offset, piece] : instance.parameters[k]->pieces)
-      code_.pieceOf(*incoming[k], offset, piece.bits, f.line);
+    for (const auto& [offset, piece] : instance.parameters[k]->pieces) code_.pieceOf(*incoming[k], offset, piece.bits);
 }
 
 // Copies the pieces that the function's side of a call has.
-void CodeExpander::copyPieces(ParamObject& from, ParamObject& to, uint32_t block, uint32_t line) {
+void CodeExpander::copyPieces(ParamObject& from, ParamObject& to, uint32_t block) {
   std::map<int64_t, uint32_t> pieces;
   for (const ParamObject* object : {&from, &to})
     for (const auto& [offset, piece] : object->pieces) pieces[offset] = std::max(pieces[offset], piece.bits);
   for (const auto& [offset, bits] : pieces) {
     Item copy;
     copy.instance = code_.firstInstance();
-    copy.copyFrom = code_.pieceOf(from, offset, bits, line);
-    copy.copyTo = code_.pieceOf(to, offset, bits, line);
+    copy.copyFrom = code_.pieceOf(from, offset, bits);
+    copy.copyTo = code_.pieceOf(to, offset, bits);
     code_.blocks[block].items.push_back(copy);
   }
 }

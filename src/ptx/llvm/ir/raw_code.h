@@ -11,6 +11,9 @@
 
 namespace vg::ptx::gen {
 
+// Call arguments are written and read in pieces that overlap: all have to be of one size (RawCode's `granule`).
+struct MixedPieces {};
+
 // A call argument: variables by byte offset.
 struct ParamObject {
   struct Piece {
@@ -40,9 +43,12 @@ struct Instance {
 struct Item {
   const ptx::Instruction* ast = nullptr;
   Instance* instance = nullptr;
-  // A copy between a register and a call argument, when ast is null.
+  // A copy, when ast is null: from a variable or operand, to a variable. The first `bits` of a call argument may be in
+  // the place of either.
   uint32_t copyTo = kNone, copyFrom = kNone;
   const Operand* copyOperand = nullptr;
+  ParamObject* argument = nullptr;
+  uint32_t bits = 0;
 };
 
 struct RawBlock {
@@ -71,7 +77,8 @@ class RawCode {
  public:
   static constexpr uint32_t kEnd = 0;  // the block where lanes that leave go
 
-  explicit RawCode(Program& program);
+  // `granule`: bytes of every piece of call arguments; 0: as wide as they are written and read.
+  RawCode(Program& program, uint32_t granule);
   RawCode(const RawCode&) = delete;
 
   uint32_t newVariable(Class type);
@@ -85,7 +92,9 @@ class RawCode {
   static bool isParamAccess(const ptx::Instruction& ast, const Instance& instance);
   ParamObject* objectOf(Instance& instance, const Operand& o, uint32_t line);
   void declarePieces(const ptx::Instruction& i, Instance& instance);
-  uint32_t pieceOf(ParamObject& object, int64_t offset, uint32_t bits, uint32_t line);
+  uint32_t pieceOf(ParamObject& object, int64_t offset, uint32_t bits);
+  // The pieces, in order, of what is written or read at once.
+  std::vector<uint32_t> piecesOf(ParamObject& object, int64_t offset, uint32_t bits);
   // All functions are expanded: pieces have their widths from here on.
   void settle() { settled_ = true; }
 
@@ -113,8 +122,13 @@ class RawCode {
   std::vector<std::unique_ptr<Instance>> instances_;
   std::vector<std::unique_ptr<ParamObject>> objects_;
   Instance made_;
+  const uint32_t granule_;
   bool settled_ = false;
 };
+
+// The largest size of pieces of which everything consists that the program's functions write to and read from call
+// arguments.
+uint32_t granuleOf(const Program& program);
 
 // Gives the program its blocks, in order, and breaks up loops with several entries. Returns the raw block of each.
 std::vector<uint32_t> layOutBlocks(RawCode& code, Program& program, uint32_t first);

@@ -28,10 +28,11 @@ void RawCode::addReads(const Instance& instance, const Operand& o, Effects& out)
 void RawCode::addPieces(Instance& instance, const Operand& o, uint32_t bits, uint32_t count, uint32_t line,
                         std::vector<uint32_t>& to) {
   ParamObject& object = *objectOf(instance, o, line);
-  for (uint32_t k = 0; k < count; ++k) to.push_back(pieceOf(object, o.offset + k * (bits / 8), bits, line));
+  for (uint32_t k = 0; k < count; ++k)
+    for (const uint32_t piece : piecesOf(object, o.offset + k * (bits / 8), bits)) to.push_back(piece);
 }
 
-// Of the driver's functions, which are called by name: every argument and result is one piece or register. Functions
+// Of the driver's functions, which are called by name: every argument and result is one number. Functions
 // that are called apart take and give nothing.
 void RawCode::addCall(const Item& item, Effects& out) {
   Instance& instance = *item.instance;
@@ -59,9 +60,11 @@ Effects RawCode::effectsOf(const Item& item) {
   if (!item.ast) {
     if (item.copyFrom != kNone)
       out.reads.push_back(item.copyFrom);
-    else
+    else if (item.copyOperand)
       addReads(*item.instance, *item.copyOperand, out);
-    out.writes.push_back(item.copyTo);
+    else
+      out.reads = piecesOf(*item.argument, 0, item.bits);
+    out.writes = item.copyTo == kNone ? piecesOf(*item.argument, 0, item.bits) : std::vector{item.copyTo};
     return out;
   }
   const ptx::Instruction& ast = *item.ast;

@@ -22,7 +22,8 @@ void SsaBuilder::run() {
   markCrossBlockUses();
 }
 
-Program buildProgram(const Module& module, uint32_t entry, uint32_t root, const MeetingRules& rules, Copies copies) {
+static Program build(const Module& module, uint32_t entry, uint32_t root, const MeetingRules& rules, Copies copies,
+                     bool inGranules) {
   Program program;
   program.module = &module;
   program.entry = entry;
@@ -31,12 +32,20 @@ Program buildProgram(const Module& module, uint32_t entry, uint32_t root, const 
   program.shared = sharedLayout(module, entry);
   program.parameters = parameterLayout(module.functions[entry]);
   program.made = std::make_shared<MadeCode>();
-  RawCode code(program);
+  RawCode code(program, inGranules ? granuleOf(program) : 0);
   const uint32_t first = CodeExpander(code, program, rules, copies).expandKernel();
   std::vector<uint32_t> rawOf = layOutBlocks(code, program, first);
   findLoops(program);
   SsaBuilder(program, code, std::move(rawOf)).run();
   return program;
+}
+
+Program buildProgram(const Module& module, uint32_t entry, uint32_t root, const MeetingRules& rules, Copies copies) {
+  try {
+    return build(module, entry, root, rules, copies, false);
+  } catch (const MixedPieces&) {
+    return build(module, entry, root, rules, copies, true);
+  }
 }
 
 }  // namespace vg::ptx::gen

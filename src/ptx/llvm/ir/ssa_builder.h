@@ -61,13 +61,17 @@ class SsaBuilder {
   ValueId addResultVariable(Instruction& out, uint32_t variable, BlockId b, uint32_t index, Class type);
   void addCopy(const Item& item, BlockId b);
   void addParamAccess(const ptx::Instruction& ast, Instance& instance, BlockId b);
+  // What is read from or written to a call argument, of one piece or several.
+  ValueId joined(const std::vector<uint32_t>& pieces, uint32_t bits, BlockId b, uint32_t line);
+  void part(const std::vector<uint32_t>& pieces, uint32_t bits, ValueId value, BlockId b, uint32_t line);
+  Instruction made(Op op, Type type, std::vector<ValueId> sources, BlockId b, uint32_t line);
   ValueId addResultOf(Instruction out, Class type, BlockId b);
   ValueId displaced(ValueId address, int64_t offset, BlockId b, uint32_t line);
   // A value widened the way `ld` does: the emitter treats an Ld with kNone as its address as this conversion.
   ValueId convert(const ptx::Instruction& ast, const Function& f, ValueId value, Class type, BlockId b);
   // A call of one of the driver's own functions, whose sources are the arguments, or through a register, whose source
   // is the address.
-  void addSyscall(Instruction& out, Instance& instance, BlockId b, uint32_t index);
+  void addSyscall(Instruction& out, Instance& instance, BlockId b);
 
   Program& program_;
   RawCode& code_;

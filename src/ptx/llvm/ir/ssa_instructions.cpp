@@ -24,7 +24,6 @@ void SsaBuilder::addItem(const Item& item, BlockId b) {
   if (RawCode::isParamAccess(ast, instance)) return addParamAccess(ast, instance, b);
   if (rowOf(ast.op).has(Trait::Hint) && !coverage::counts(ast) && !kept::keeps(ast)) return;
   if (ast.op == Op::Invalid && &instance != &code_.made()) unsupportedConstruct(ast.line, "an unknown instruction");
-  const uint32_t index = static_cast<uint32_t>(program_.instructions.size());
   Instruction out;
   out.ast = &ast;
   out.function = instance.function;
@@ -37,13 +36,14 @@ void SsaBuilder::addItem(const Item& item, BlockId b) {
   }
   if (ast.op == Op::Call) {
     out.guard = kNone;
-    addSyscall(out, instance, b, index);
+    addSyscall(out, instance, b);
     return;
   }
   const uint32_t destinations = destinationCount(ast);
   for (uint32_t k = destinations; k < ast.count; ++k)
     addOperand(out, instance, f.operands[ast.first + k], b, sourceType(ast, k - destinations));
   if (rowOf(ast.op).has(Trait::Carries)) out.carryIn = read(code_.carry, b);
+  const auto index = static_cast<uint32_t>(program_.instructions.size());  // behind what makes operands
   for (uint32_t k = 0; k < destinations; ++k) {
     const Operand& o = f.operands[ast.first + k];
     if (o.kind == Operand::Kind::Vector) {
@@ -87,10 +87,62 @@ ValueId SsaBuilder::addResultVariable(Instruction& out, uint32_t variable, Block
 }
 
 void SsaBuilder::addCopy(const Item& item, BlockId b) {
-  if (item.copyFrom != kNone) return write(item.copyTo, b, read(item.copyFrom, b));
-  Instruction scratch;
-  addSource(scratch, *item.instance, *item.copyOperand, b, Type::None);
-  write(item.copyTo, b, scratch.sources[0]);
+  const uint32_t line = program_.blocks[b].line;
+  ValueId value = kNone;
+  if (item.copyFrom != kNone) {
+    value = read(item.copyFrom, b);
+  } else if (item.copyOperand) {
+    Instruction scratch;
+    addSource(scratch, *item.instance, *item.copyOperand, b, Type::None);
+    value = scratch.sources[0];
+  } else {
+    value = joined(code_.piecesOf(*item.argument, 0, item.bits), item.bits, b, line);
+  }
+  if (item.copyTo != kNone) return write(item.copyTo, b, value);
+  part(code_.piecesOf(*item.argument, 0, item.bits), item.bits, value, b, line);
+}
+
+Instruction SsaBuilder::made(Op op, Type type, std::vector<ValueId> sources, BlockId b, uint32_t line) {
+  std::vector<Item> items;  // for the instruction alone: its operands are given here
+  Instruction out;
+  out.ast = &code_.make(items, op, type, {}, line);
+  out.function = code_.made().function;
+  out.block = b;
+  out.offsets.resize(sources.size(), 0);
+  out.negated.resize(sources.size(), false);
+  out.sources = std::move(sources);
+  return out;
+}
+
+static Type typeOfBits(uint32_t bits) {
+  switch (bits) {
+    case 8:
+      return Type::B8;
+    case 16:
+      return Type::B16;
+    case 32:
+      return Type::B32;
+    case 64:
+      return Type::B64;
+    default:
+      return Type::B128;
+  }
+}
+
+ValueId SsaBuilder::joined(const std::vector<uint32_t>& pieces, uint32_t bits, BlockId b, uint32_t line) {
+  if (pieces.size() == 1) return read(pieces[0], b);
+  std::vector<ValueId> parts;
+  for (const uint32_t piece : pieces) parts.push_back(read(piece, b));
+  return addResultOf(made(Op::Mov, typeOfBits(bits), std::move(parts), b, line), integerClass(bits), b);
+}
+
+void SsaBuilder::part(const std::vector<uint32_t>& pieces, uint32_t bits, ValueId value, BlockId b, uint32_t line) {
+  if (pieces.size() == 1) return write(pieces[0], b, value);
+  Instruction out = made(Op::Mov, typeOfBits(bits), {value}, b, line);
+  const auto index = static_cast<uint32_t>(program_.instructions.size());
+  for (const uint32_t piece : pieces) addResultVariable(out, piece, b, index, code_.variableTypes[piece]);
+  program_.blocks[b].instructions.push_back(index);
+  program_.instructions.push_back(std::move(out));
 }
 
 void SsaBuilder::addParamAccess(const ptx::Instruction& ast, Instance& instance, BlockId b) {
@@ -104,22 +156,22 @@ void SsaBuilder::addParamAccess(const ptx::Instruction& ast, Instance& instance,
   const uint32_t count = data.kind == Operand::Kind::Vector ? data.count : 1;
   for (uint32_t k = 0; k < count; ++k) {
     const Operand& o = data.kind == Operand::Kind::Vector ? f.operands[data.first + k] : data;
-    const uint32_t piece = code_.pieceOf(object, address.offset + k * (bits / 8), bits, ast.line);
+    const std::vector<uint32_t> pieces = code_.piecesOf(object, address.offset + k * (bits / 8), bits);
     if (load) {
       if (o.kind != Operand::Kind::Register) continue;
       const uint32_t variable = instance.firstVariable + o.reg;
-      ValueId value = read(piece, b);
+      ValueId value = joined(pieces, bits, b, ast.line);
+      const uint32_t found = pieces.size() > 1 ? bits : bitsOf(code_.variableTypes[pieces[0]]);
       // Loads narrower than the register extend, those narrower than the piece cut: the instruction is a conversion.
-      if (bitsOf(code_.variableTypes[variable]) != bits || bitsOf(code_.variableTypes[piece]) != bits)
+      if (bitsOf(code_.variableTypes[variable]) != bits || found != bits)
         value = convert(ast, f, value, code_.variableTypes[variable], b);
       write(variable, b, value);
     } else {
-      if (bitsOf(code_.variableTypes[piece]) != bits)
-        unsupportedConstruct(ast.line, "call argument accessed with two widths");
+      if (pieces.size() == 1 && bitsOf(code_.variableTypes[pieces[0]]) != bits) throw MixedPieces();
       Instruction scratch;
       scratch.ast = &ast;
       addSource(scratch, instance, o, b, type);
-      write(piece, b, scratch.sources[0]);
+      part(pieces, bits, scratch.sources[0], b, ast.line);
     }
   }
 }
@@ -152,18 +204,11 @@ ValueId SsaBuilder::addResultOf(Instruction out, Class type, BlockId b) {
 
 ValueId SsaBuilder::displaced(ValueId address, int64_t offset, BlockId b, uint32_t line) {
   if (!offset) return address;
-  std::vector<Item> items;  // for the instruction alone: its operands are given here
-  Instruction out;
-  out.ast = &code_.make(items, Op::Add, Type::S64, {}, line);
-  out.function = code_.made().function;
-  out.block = b;
-  out.sources = {address, constant(Class::I64, static_cast<uint64_t>(offset))};
-  out.offsets = {0, 0};
-  out.negated = {false, false};
-  return addResultOf(std::move(out), Class::I64, b);
+  const ValueId by = constant(Class::I64, static_cast<uint64_t>(offset));
+  return addResultOf(made(Op::Add, Type::S64, {address, by}, b, line), Class::I64, b);
 }
 
-void SsaBuilder::addSyscall(Instruction& out, Instance& instance, BlockId b, uint32_t index) {
+void SsaBuilder::addSyscall(Instruction& out, Instance& instance, BlockId b) {
   const Function& f = *instance.function;
   const ptx::Instruction& ast = *out.ast;
   const Operand *target = nullptr, *returns = nullptr, *arguments = nullptr;
@@ -178,7 +223,7 @@ void SsaBuilder::addSyscall(Instruction& out, Instance& instance, BlockId b, uin
   if (!target) unsupportedConstruct(ast.line, "call of nothing");
   if (target->kind == Operand::Kind::Register) {  // apart
     addSource(out, instance, *target, b, Type::U64);
-    program_.blocks[b].instructions.push_back(index);
+    program_.blocks[b].instructions.push_back(static_cast<uint32_t>(program_.instructions.size()));
     program_.instructions.push_back(std::move(out));
     return;
   }
@@ -188,20 +233,26 @@ void SsaBuilder::addSyscall(Instruction& out, Instance& instance, BlockId b, uin
     const Operand& o = f.operands[arguments->first + k];
     if (o.kind == Operand::Kind::Symbol) {
       ParamObject& object = *code_.objectOf(instance, o, ast.line);
-      out.sources.push_back(read(code_.pieceOf(object, 0, ptx::bitsOf(callee.parameters[k].type), ast.line), b));
+      const uint32_t bits = ptx::bitsOf(callee.parameters[k].type);
+      out.sources.push_back(joined(code_.piecesOf(object, 0, bits), bits, b, ast.line));
       out.offsets.push_back(0);
       out.negated.push_back(false);
     } else {
       addSource(out, instance, o, b, callee.parameters[k].type);
     }
   }
+  const auto index = static_cast<uint32_t>(program_.instructions.size());  // behind what puts arguments together
   if (returns && returns->count == 1 && callee.returns.size() == 1) {
     const Operand& o = f.operands[returns->first];
     const uint32_t bits = ptx::bitsOf(callee.returns[0].type);
-    const uint32_t variable = o.kind == Operand::Kind::Symbol
-                                  ? code_.pieceOf(*code_.objectOf(instance, o, ast.line), 0, bits, ast.line)
-                                  : instance.firstVariable + o.reg;
-    addResultVariable(out, variable, b, index, integerClass(bits));
+    if (o.kind == Operand::Kind::Symbol) {
+      const std::vector<uint32_t> pieces = code_.piecesOf(*code_.objectOf(instance, o, ast.line), 0, bits);
+      const ValueId result = addResultVariable(out, pieces[0], b, index, integerClass(bits));
+      program_.blocks[b].instructions.push_back(index);
+      program_.instructions.push_back(std::move(out));
+      return part(pieces, bits, result, b, ast.line);
+    }
+    addResultVariable(out, instance.firstVariable + o.reg, b, index, integerClass(bits));
   }
   program_.blocks[b].instructions.push_back(index);
   program_.instructions.push_back(std::move(out));
