@@ -24,7 +24,7 @@ class FaultTest : public KernelTest {
 
   // Launches and expects `error`, now and from every later call that needs the device; the process goes on.
   template <class... Arguments>
-  void expectSticky(CUresult error, const std::string& text, unsigned blocks, unsigned threads, const char* said,
+  void expectSticky(CUresult error, const std::string& text, unsigned blocks, unsigned threads, const std::string& said,
                     Arguments... arguments) {
     const auto body = [&] {
       const CUfunction kernel = function(text);
@@ -244,6 +244,46 @@ TEST_F(FaultTest, InstructionsOnMulticastMemoryAreIllegal) {
         "sm_90", "8.1");
     expectSticky(CUDA_ERROR_ILLEGAL_INSTRUCTION, text, 1, 32, "that this device cannot run in block .*PTX line [0-9]+",
                  allocate(64));
+  }
+}
+
+// Whatever ends a kernel with an error is at a line of it; the services that it calls do not hear of lines.
+TEST_F(FaultTest, EveryFaultNamesItsLine) {
+  struct Case {
+    CUresult error;
+    const char* code;  // the line at fault is the one that ends in "// here"
+  };
+  const Case cases[] = {
+      {CUDA_ERROR_LAUNCH_FAILED, "trap;// here\n"},
+      {CUDA_ERROR_ILLEGAL_INSTRUCTION, "bar.sync 1, 33;// here\n"},
+      {CUDA_ERROR_ILLEGAL_INSTRUCTION, "mov.u32 %r1, %ntid.x;\nadd.u32 %r1, %r1, 1;\nbarrier.sync 2, %r1;// here\n"},
+      {CUDA_ERROR_ILLEGAL_INSTRUCTION, "barrier.arrive 1, 33;// here\n"},
+      {CUDA_ERROR_ILLEGAL_INSTRUCTION, "setp.eq.u32 %p1, 0, 0;\nbar.red.popc.u32 %r2, 1, 65, %p1;// here\n"},
+      {CUDA_ERROR_ILLEGAL_INSTRUCTION,
+       "mov.u32 %r1, %laneid;\nand.b32 %r1, %r1, 1;\nsetp.eq.u32 %p1, %r1, 0;\n@%p1 bra EVEN;\n"
+       "barrier.sync 1;\nbra DONE;\nEVEN: barrier.sync 2;\nDONE:\n"},
+      {CUDA_ERROR_MISALIGNED_ADDRESS,
+       "add.u64 %rd2, %rd1, 2;\nld.global.u32 %r1, [%rd2];// here\n"
+       "st.global.u32 [%rd1], %r1;\n"},
+      {CUDA_ERROR_ILLEGAL_ADDRESS,
+       "mov.u64 %rd2, 16;\nld.global.u32 %r1, [%rd2];// here\nst.global.u32 [%rd1], %r1;\n"},
+      {CUDA_ERROR_MISALIGNED_ADDRESS, "mov.u32 %r1, 4;\nmbarrier.init.shared.b64 [%r1], 1;// here\n"},
+      {CUDA_ERROR_ILLEGAL_INSTRUCTION,
+       "mov.u64 %rd2, 5;\nprototype: .callprototype _ ();\n"
+       "call %rd2, prototype;// here\n"},
+      {CUDA_ERROR_ILLEGAL_ADDRESS,
+       "tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd1, {%r1}];// here\n"
+       "st.global.f32 [%rd1], %f1;\n"},
+  };
+  for (const Case& c : cases) {
+    const std::string text =
+        module(entry("kernel", {".u64"}, std::string("ld.param.u64 %rd1, [p0];\n") + c.code), "sm_90", "8.0");
+    const size_t here = text.find("// here");
+    const std::string line =
+        here == std::string::npos
+            ? "[0-9]+"
+            : std::to_string(1 + std::count(text.begin(), text.begin() + static_cast<long>(here), '\n'));
+    expectSticky(c.error, text, 1, 64, "in block \\[0,0,0\\], .*PTX line " + line + "[^0-9]", allocate(256));
   }
 }
 

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "backend/cpu/code/cpu_kernel.h"
+#include "backend/cpu/code/places.h"
 #include "backend/cpu/run/block.h"
 #include "backend/cpu/run/give_up.h"
 #include "backend/cpu/run/kernel_context.h"
@@ -65,8 +66,8 @@ class Source final : public ChildGrids::Source {
 // What a thread hands in may be any address.
 class Caller final : public DeviceRuntimeCaller {
  public:
-  Caller(ptx::BlockState& state, uint32_t warp, uint32_t lane)
-      : state_(state), block_(ResidentBlock::of(&state)), warp_(warp), lane_(lane) {}
+  Caller(ptx::BlockState& state, uint32_t warp, uint32_t lane, const void* from)
+      : state_(state), block_(ResidentBlock::of(&state)), warp_(warp), lane_(lane), from_(from) {}
 
  private:
   RunningLaunch& launch() const { return block_.launch(); }
@@ -99,7 +100,7 @@ class Caller final : public DeviceRuntimeCaller {
     const KernelThread::Critical guard(block_.thread());
     const auto memory = reinterpret_cast<uint64_t>(launch().context->heap().allocate(bytes, limits().heapBytes));
     if (check::heap_leaks::on())
-      check::heap_leaks::allocated(memory, bytes, {launch().kernelName, launch().module, state_.line});
+      check::heap_leaks::allocated(memory, bytes, {launch().kernelName, launch().module, lineOfCall(block_, from_)});
     return memory;
   }
   RuntimeError release(uint64_t memory) override;
@@ -111,6 +112,7 @@ class Caller final : public DeviceRuntimeCaller {
   ptx::BlockState& state_;
   ResidentBlock& block_;
   const uint32_t warp_, lane_;
+  const void* const from_;  // what the kernel's call returns to
   std::optional<KernelThread::Critical> critical_;
 };
 
@@ -124,7 +126,7 @@ Kernel* Caller::kernelAt(uint64_t address) const {
 
 void Caller::awaitRoom(uint64_t stream) {
   while (!hasRoom(stream)) {
-    stopIfEnded(block_);
+    stopIfEnded(block_, from_);
     const timespec nap{0, kNap};
     nanosleep(&nap, nullptr);
   }
@@ -138,6 +140,7 @@ Error Caller::release(uint64_t memory) {
   KernelFault fault;
   fault.warp = warp_;
   fault.lanes = 1u << lane_;
+  fault.codeAddress = callBefore(from_);
   fault.error = CUDA_ERROR_ILLEGAL_ADDRESS;
   fault.what = "cudaFree, in a kernel, of memory that no kernel allocated";
   giveUp(block_, fault);
@@ -146,11 +149,11 @@ Error Caller::release(uint64_t memory) {
 }  // namespace
 
 void callDeviceRuntime(ptx::BlockState* state, uint32_t warp, uint32_t mask, const uint32_t* functions,
-                       const uint64_t* arguments, uint64_t* results) {
-  stopIfEnded(ResidentBlock::of(state));
+                       const uint64_t* arguments, uint64_t* results, const void* from) {
+  stopIfEnded(ResidentBlock::of(state), from);
   for (uint32_t left = mask; left; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
-    results[lane] = Caller(*state, warp, lane)
+    results[lane] = Caller(*state, warp, lane, from)
                         .call(static_cast<ptx::DeviceCall>(functions[lane]), DeviceArguments(arguments[lane]));
   }
 }

@@ -5,8 +5,8 @@
 
 namespace vg::backend::cpu {
 
-// RuntimeCalls::deviceRuntime.
+// RuntimeCalls::deviceRuntime. `from`: what the kernel's call returns to.
 void callDeviceRuntime(ptx::BlockState* block, uint32_t warp, uint32_t mask, const uint32_t* functions,
-                       const uint64_t* arguments, uint64_t* results);
+                       const uint64_t* arguments, uint64_t* results, const void* from);
 
 }  // namespace vg::backend::cpu

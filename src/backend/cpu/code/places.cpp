@@ -38,6 +38,11 @@ uint32_t lineOf(const RunningLaunch& launch, const ResidentBlock& block, const K
 
 }  // namespace
 
+uint32_t lineOfCall(const ResidentBlock& block, const void* from) {
+  return CodePages::contains(from) ? block.launch().code->lineAt(static_cast<const std::byte*>(from) - 1)
+                                   : block.state().line;
+}
+
 ThreadIndex threadOf(const ptx::KernelLaunch& launch, uint32_t warp, uint32_t lane) {
   const uint32_t linear = warp * ptx::kWarpSize + lane;
   const uint32_t row = linear / launch.blockSize[0];

@@ -45,39 +45,40 @@ uint64_t nanoseconds(clockid_t clock) {
   return static_cast<uint64_t>(now.tv_sec) * kNanosecondsPerSecond + static_cast<uint64_t>(now.tv_nsec);
 }
 
-void trap(BlockState* state, uint32_t warp, uint32_t mask, ptx::TrapReason reason, uint32_t line);
+[[noreturn]] void trapAt(BlockState* state, uint32_t warp, uint32_t mask, ptx::TrapReason reason, uint32_t line,
+                         const void* from);
 
-// Barriers count whole warps.
-void testCount(BlockState* state, uint32_t warp, uint32_t threads, uint32_t mask) {
+// Barriers count whole warps. `from`: what the call returns to.
+void testCount(BlockState* state, uint32_t warp, uint32_t threads, uint32_t mask, const void* from) {
   if (threads % ptx::kWarpSize) [[unlikely]]
-    trap(state, warp, mask, ptx::TrapReason::IllegalInstruction, 0);
+    trapAt(state, warp, mask, ptx::TrapReason::IllegalInstruction, 0, from);
 }
 
 void barrier(BlockState* state, uint32_t warp, uint32_t id, uint32_t threads, uint32_t mask) {
   ResidentBlock& block = ResidentBlock::of(state);
-  testCount(state, warp, threads, mask);
-  stopIfEnded(block);
+  testCount(state, warp, threads, mask, __builtin_return_address(0));
+  stopIfEnded(block, __builtin_return_address(0));
   block.noteWait(warp, __builtin_return_address(0));
   block.barrier(warp, id, threads);
 }
 
 void barrierArrive(BlockState* state, uint32_t warp, uint32_t id, uint32_t threads, uint32_t mask) {
-  testCount(state, warp, threads, mask);
+  testCount(state, warp, threads, mask, __builtin_return_address(0));
   ResidentBlock::of(state).barrierArrive(id, threads);
 }
 
 uint32_t barrierReduce(BlockState* state, uint32_t warp, uint32_t id, uint32_t threads, uint32_t mask,
                        ptx::BarrierReduction operation, uint32_t predicates) {
   ResidentBlock& block = ResidentBlock::of(state);
-  testCount(state, warp, threads, mask);
-  stopIfEnded(block);
+  testCount(state, warp, threads, mask, __builtin_return_address(0));
+  stopIfEnded(block, __builtin_return_address(0));
   block.noteWait(warp, __builtin_return_address(0));
   return block.barrierReduce(warp, id, threads, mask, operation, predicates);
 }
 
 void yieldAt(BlockState* state, uint32_t warp, const void* codeAddress) {
   ResidentBlock& block = ResidentBlock::of(state);
-  stopIfEnded(block);
+  stopIfEnded(block, codeAddress);
   block.noteWait(warp, codeAddress);
   block.yield();
 }
@@ -99,7 +100,7 @@ void clusterArrive(BlockState* state, uint32_t warp) { ResidentBlock::of(state).
 
 void clusterWait(BlockState* state, uint32_t warp) {
   ResidentBlock& block = ResidentBlock::of(state);
-  stopIfEnded(block);
+  stopIfEnded(block, __builtin_return_address(0));
   block.noteWait(warp, __builtin_return_address(0));
   block.clusterWait(warp);
 }
@@ -148,7 +149,7 @@ void printText(ResidentBlock& block, uint32_t mask, const uint64_t* formats, con
 void printLanes(BlockState* state, uint32_t, uint32_t mask, const uint64_t* formats, const uint64_t* arguments,
                 int32_t* results) {
   ResidentBlock& block = ResidentBlock::of(state);
-  stopIfEnded(block);
+  stopIfEnded(block, __builtin_return_address(0));
   try {
     return printText(block, mask, formats, arguments, results);
   } catch (const std::bad_alloc&) {
@@ -185,13 +186,14 @@ void assertFail(BlockState* state, uint32_t warp, uint32_t mask, const uint64_t*
   fault.what = "an assertion failed";
   fault.warp = warp;
   fault.lanes = mask;
-  fault.codeAddress = static_cast<const std::byte*>(__builtin_return_address(0)) - 1;
+  fault.codeAddress = callBefore(__builtin_return_address(0));
   giveUp(block, fault);
 }
 
-void trap(BlockState* state, uint32_t warp, uint32_t mask, ptx::TrapReason reason, uint32_t line) {
+void trapAt(BlockState* state, uint32_t warp, uint32_t mask, ptx::TrapReason reason, uint32_t line, const void* from) {
   KernelFault fault;
   fault.line = line;
+  fault.codeAddress = callBefore(from);
   fault.warp = warp;
   fault.lanes = mask;
   switch (reason) {
@@ -222,6 +224,10 @@ void trap(BlockState* state, uint32_t warp, uint32_t mask, ptx::TrapReason reaso
       break;
   }
   giveUp(ResidentBlock::of(state), fault);
+}
+
+void trap(BlockState* state, uint32_t warp, uint32_t mask, ptx::TrapReason reason, uint32_t line) {
+  trapAt(state, warp, mask, reason, line, __builtin_return_address(0));
 }
 
 void trapBeyond(BlockState* state, uint32_t warp, uint32_t lanes, const uint64_t* addresses, uint32_t line) {
@@ -312,12 +318,6 @@ void callApart(BlockState* state, uint32_t warp, uint32_t mask, const uint64_t* 
   }
 }
 
-// The PTX line of a call. `from`: what it returns to, in code of a kernel or in the interpreter.
-uint32_t lineOfCall(const ResidentBlock& block, const void* from) {
-  return CodePages::contains(from) ? block.launch().code->lineAt(static_cast<const std::byte*>(from) - 1)
-                                   : block.state().line;
-}
-
 void tellAllocated(const ResidentBlock& block, const void* from, uint64_t piece, uint64_t bytes) {
   const RunningLaunch& launch = block.launch();
   check::heap_leaks::allocated(piece, bytes, {launch.kernelName, launch.module, lineOfCall(block, from)});
@@ -342,7 +342,7 @@ void allocate(BlockState* state, uint32_t warp, uint32_t mask, const uint64_t* s
     return allocateFrom(state, mask, sizes, results, from);
   } catch (const std::bad_alloc&) {
   }
-  ResidentBlock::of(state).lackMemory(warp);
+  ResidentBlock::of(state).lackMemory(warp, callBefore(from));
 }
 
 void tellWrongFree(const ResidentBlock& block, const void* from, uint64_t address) {
@@ -370,7 +370,7 @@ void release(BlockState* state, uint32_t warp, uint32_t mask, const uint64_t* ad
   KernelFault fault;
   fault.warp = warp;
   fault.lanes = unknown;
-  fault.codeAddress = static_cast<const std::byte*>(__builtin_return_address(0)) - 1;
+  fault.codeAddress = callBefore(__builtin_return_address(0));
   fault.error = CUDA_ERROR_LAUNCH_FAILED;
   fault.what = "free of an address that malloc did not return";
   giveUp(block, fault);
@@ -382,6 +382,16 @@ void multiplyGroup(BlockState& state, uint32_t warp, uint32_t mask, const ptx::M
   const ptx::MatrixFault fault =
       ptx::runGroup(form, warp, memory, static_cast<const std::byte*>(operands), static_cast<std::byte*>(results));
   if (fault != ptx::MatrixFault::None) trap(&state, warp, mask, ptx::TrapReason::SharedOutOfRange, line);
+}
+
+void deviceRuntime(BlockState* state, uint32_t warp, uint32_t mask, const uint32_t* functions,
+                   const uint64_t* arguments, uint64_t* results) {
+  const void* const from = __builtin_return_address(0);
+  try {
+    return callDeviceRuntime(state, warp, mask, functions, arguments, results, from);
+  } catch (const std::bad_alloc&) {
+  }
+  ResidentBlock::of(state).lackMemory(warp, callBefore(from));
 }
 
 void matrix(BlockState* state, uint32_t warp, uint32_t mask, uint64_t form, uint32_t line, const void* operands,
@@ -427,7 +437,7 @@ struct Guarded<kCall> {
       return kCall(state, warp, rest...);
     } catch (const std::bad_alloc&) {
     }
-    ResidentBlock::of(state).lackMemory(warp);
+    ResidentBlock::of(state).lackMemory(warp, callBefore(__builtin_return_address(0)));
   }
 };
 
@@ -452,7 +462,7 @@ static constinit ptx::ReachCalls reachCalls = {
             .matrix = Guarded<matrix>::call,
             .asynchronous = Guarded<asynchronous>::call,
             .setConditional = Guarded<setConditional>::call,
-            .deviceRuntime = Guarded<callDeviceRuntime>::call,
+            .deviceRuntime = deviceRuntime,
             .pause = pause,
             .fusedMultiplyAdd = fusedMultiplyAdd,
             .callApart = callApart,

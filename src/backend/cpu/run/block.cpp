@@ -136,11 +136,12 @@ bool ResidentBlock::runWarp(uint32_t warp) {
   }
 }
 
-void ResidentBlock::lackMemory(uint32_t warp) {
+void ResidentBlock::lackMemory(uint32_t warp, const void* codeAddress) {
   KernelFault fault;
   fault.error = CUDA_ERROR_OUT_OF_MEMORY;
   fault.what = "the host has no memory for what a kernel asked for";
   fault.warp = warp;
+  fault.codeAddress = codeAddress;
   thread_.fault() = fault;
   leaveForGood();
 }

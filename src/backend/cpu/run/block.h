@@ -67,8 +67,8 @@ class ResidentBlock final : public ClusterMember {
   }
   // Leaves the running warp for the worker's own stack for good.
   [[noreturn]] void leaveForGood();
-  // The same because what the warp asked for takes memory that the host does not have.
-  [[noreturn]] void lackMemory(uint32_t warp);
+  // The same because what the warp asked for takes memory that the host does not have. `codeAddress`: of the call.
+  [[noreturn]] void lackMemory(uint32_t warp, const void* codeAddress = nullptr);
 
   static ResidentBlock& of(ptx::BlockState* state) { return *static_cast<ResidentBlock*>(state->owner); }
   const ptx::BlockState& state() const { return state_; }

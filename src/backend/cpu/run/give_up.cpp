@@ -7,12 +7,14 @@ void giveUp(ResidentBlock& block, const KernelFault& fault) {
   block.leaveForGood();
 }
 
-void stopIfEnded(ResidentBlock& block) {
+void stopIfEnded(ResidentBlock& block, const void* from) {
   const RunningLaunch& launch = block.launch();
   if (!launch.cancelled()) [[likely]]
     return;
   KernelFault fault;
   fault.error = static_cast<CUresult>(launch.ended.load(std::memory_order_relaxed));
+  fault.warp = block.runningWarp();
+  fault.codeAddress = callBefore(from);
   giveUp(block, fault);
 }
 
