@@ -208,6 +208,7 @@ class Parser {
     }
     if (c == '(') return parenthesis(value, depth);
     if (isDigit(c)) return number(value);
+    if (c == '.') return decimalFloat(value);
     if (c == 'W') {
       if (in_.identifier() != "WARP_SZ") return error("constant expected");
       value = {Literal::Integer, false, 32};
@@ -305,6 +306,8 @@ class Parser {
 };
 
 }  // namespace
+
+bool startsConstant(char c) { return isDigit(c) || c == '.' || c == '-' || c == '+' || c == '~' || c == '('; }
 
 bool parseExpression(Lexer& in, Constant& value, const char** why) { return Parser(in, why).ternary(value, 0); }
 

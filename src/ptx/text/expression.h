@@ -13,6 +13,8 @@ struct Constant {
   uint64_t bits = 0;
 };
 
+// Whether an expression may begin with it; '!' does too, where no predicate can stand.
+bool startsConstant(char c);
 // Reads an expression. False on a syntax error, division by zero or nesting beyond a fixed depth; *why then says what.
 bool parseExpression(Lexer& in, Constant& value, const char** why);
 // The same for an expression that must be an integer.

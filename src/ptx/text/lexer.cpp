@@ -78,8 +78,8 @@ std::string_view Lexer::identifier() {
 }
 
 std::string_view Lexer::operandName() {
-  std::string_view name = identifier();
-  if (name.empty() || raw() != '.' || !isNameCharacter(raw(1))) return name;
+  const std::string_view name = identifier();
+  if (name.empty() || peek() != '.' || !isNameCharacter(raw(1))) return name;
   ++at_;
   while (at_ < end_ && is(*at_, kNameBit)) ++at_;
   return {name.data(), static_cast<size_t>(at_ - name.data())};
@@ -99,13 +99,15 @@ void Lexer::skipDotWord() {
 }
 
 std::string_view Lexer::mnemonic() {
-  std::string_view name = identifier();
+  const std::string_view name = identifier();
   if (name.empty()) return name;
-  while (raw() == '.' && isNameCharacter(raw(1))) {
+  const char* end = at_;
+  while (peek() == '.' && isNameCharacter(raw(1))) {
     ++at_;
     skipDotWord();
+    end = at_;
   }
-  return {name.data(), static_cast<size_t>(at_ - name.data())};
+  return {name.data(), static_cast<size_t>(end - name.data())};
 }
 
 std::string_view Lexer::dotWord() {

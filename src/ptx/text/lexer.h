@@ -31,9 +31,9 @@ class Lexer {
 
   // [A-Za-z_$%][A-Za-z0-9_$]*; empty when there is none here.
   std::string_view identifier();
-  // An identifier and, when it follows at once, one ".suffix": %tid.x, %r1.b0, v.y.
+  // An identifier and, when it follows, one ".suffix": %tid.x, %r1.b0, v.y. Space may stand before the dot.
   std::string_view operandName();
-  // An identifier with all its dot-words: ld.shared::cta.v2.f32.
+  // An identifier with all its dot-words: ld.shared::cta.v2.f32. Space and comments may stand before each dot.
   std::string_view mnemonic();
   // The word after a dot, with "::" and digits first allowed: global, v4, shared::cta. Empty when no dot-word is here.
   std::string_view dotWord();

@@ -77,14 +77,10 @@ bool addWord(Instruction& i, std::string_view word) {
 const ParserImpl::Mnemonic& ParserImpl::decode(std::string_view text) {
   if (const auto found = mnemonics_.find(text); found != mnemonics_.end()) return found->second;
   Mnemonic m;
-  size_t dot = text.find('.');
-  m.model.op = findOp(text.substr(0, dot));
+  Lexer words(text);
+  m.model.op = findOp(words.identifier());
   m.known = m.model.op != Op::Invalid;
-  while (dot != std::string_view::npos && m.known) {
-    const size_t next = text.find('.', dot + 1);
-    m.known = addWord(m.model, text.substr(dot + 1, next == std::string_view::npos ? next : next - dot - 1));
-    dot = next;
-  }
+  while (m.known && !words.atEnd()) m.known = addWord(m.model, words.dotWord());
   if (!m.known) m.model.op = Op::Invalid;
   return mnemonics_.emplace(text, m).first->second;
 }

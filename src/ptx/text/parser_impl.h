@@ -89,7 +89,7 @@ class ParserImpl {
   bool braces(Operand& o);
   bool resolve(std::string_view name, Operand& o, bool inVector);
   bool resolveRegister(std::string_view name, Operand& o);
-  bool videoSelector(std::string_view name, Operand& o);
+  bool suffixed(std::string_view name, Operand& o);
   bool immediate(Operand& o);
   bool negatedRegister(Operand& o);
   bool parenthesised(Operand& o);

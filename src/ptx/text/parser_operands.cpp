@@ -14,6 +14,39 @@ Operand registerOperand(uint32_t index) {
   return o;
 }
 
+bool specialRegister(std::string_view name, Operand& o) {
+  o.special = findSpecial(name);
+  if (o.special == Special::None) return false;
+  o.kind = Operand::Kind::Special;
+  return true;
+}
+
+// %r1.b0, %r1.h1, %r1.b3210, %r1.h10 of the video instructions.
+bool videoSelector(std::string_view word, uint16_t& selector) {
+  if (word.size() < 2 || (word[0] != 'b' && word[0] != 'h')) return false;
+  const bool bytes = word[0] == 'b';
+  const std::string_view digits = word.substr(1);
+  for (char c : digits)
+    if (c < '0' || c > (bytes ? '7' : '3')) return false;
+  selector = 0;
+  if (digits.size() == 1) {
+    const int limit = bytes ? 4 : 2, digit = digits[0] - '0';
+    if (digit >= limit) return false;
+    selector = static_cast<uint16_t>((bytes ? kSelectorByte : kSelectorHalf) + digit);
+  } else if (bytes && digits.size() < 4) {  // bytes of a destination
+    for (size_t k = 0; k < digits.size(); ++k) {
+      if (digits[k] > '3' || (k && digits[k] >= digits[k - 1])) return false;
+      selector |= static_cast<uint16_t>(1u << (digits[k] - '0'));
+    }
+    selector |= kSelectorMask;
+  } else {
+    if (digits.size() != (bytes ? 4u : 2u)) return false;
+    for (char c : digits) selector = static_cast<uint16_t>(selector << (bytes ? 3 : 2) | (c - '0'));
+    selector |= bytes ? kSelectorBytes : kSelectorHalves;
+  }
+  return true;
+}
+
 bool isNameStart(char c) {
   return c == '%' || c == '_' || c == '$' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
@@ -137,7 +170,7 @@ bool ParserImpl::operand(Operand& o) {
     return o.kind == Operand::Kind::Register || error("'!' needs a predicate register");
   }
   if (c == '-' && isNameStart(in_.raw(1)) && negatedRegister(o)) return true;
-  if (isDigit(c) || c == '-' || c == '+' || c == '~' || c == '(') return immediate(o);
+  if (startsConstant(c)) return immediate(o);
   return namedOperand(o);
 }
 
@@ -234,13 +267,9 @@ bool ParserImpl::resolve(std::string_view name, Operand& o, bool inVector) {
     return true;
   }
   if (!d) {
-    o.special = findSpecial(name);
-    if (o.special != Special::None) {
-      o.kind = Operand::Kind::Special;
-      return true;
-    }
     if (name.find('.') != std::string_view::npos)
-      return videoSelector(name, o) || error("'%.*s' is not defined", static_cast<int>(name.size()), name.data());
+      return suffixed(name, o) || error("'%.*s' is not defined", static_cast<int>(name.size()), name.data());
+    if (specialRegister(name, o)) return true;
   }
   if (d && d->kind != Declaration::Kind::Symbol)
     return error("'%.*s' cannot be used here", static_cast<int>(name.size()), name.data());
@@ -252,39 +281,24 @@ bool ParserImpl::resolve(std::string_view name, Operand& o, bool inVector) {
   return true;
 }
 
-// %r1.b0, %r1.h1, %r1.b3210, %r1.h10 of the video instructions.
-bool ParserImpl::videoSelector(std::string_view name, Operand& o) {
-  const size_t dot = name.find('.');
-  const std::string_view word = name.substr(dot + 1);
-  if (word.size() < 2 || (word[0] != 'b' && word[0] != 'h')) return false;
-  const bool bytes = word[0] == 'b';
-  const std::string_view digits = word.substr(1);
-  for (char c : digits)
-    if (c < '0' || c > (bytes ? '7' : '3')) return false;
-  uint16_t selector = 0;
-  if (digits.size() == 1) {
-    const int limit = bytes ? 4 : 2, digit = digits[0] - '0';
-    if (digit >= limit) return false;
-    selector = static_cast<uint16_t>((bytes ? kSelectorByte : kSelectorHalf) + digit);
-  } else if (bytes && digits.size() < 4) {  // bytes of a destination
-    for (size_t k = 0; k < digits.size(); ++k) {
-      if (digits[k] > '3' || (k && digits[k] >= digits[k - 1])) return false;
-      selector |= static_cast<uint16_t>(1u << (digits[k] - '0'));
+// A name with a word after a dot: %tid.x, v.y or v.g of a vector register, %r1.b0.
+bool ParserImpl::suffixed(std::string_view name, Operand& o) {
+  Lexer in(name);
+  const std::string_view base = in.identifier(), word = in.dotWord();
+  if (specialRegister(std::string(base).append(".").append(word), o)) return true;
+  const Declaration* d = here_.names.find(base);
+  if (uint16_t selector = 0;
+      videoSelector(word, selector) && resolve(base, o, false) && o.kind == Operand::Kind::Register) {
+    o.selector = selector;
+    return true;
+  }
+  if (!d || d->kind != Declaration::Kind::VectorRegister || word.size() != 1) return false;
+  for (const std::string_view components : {"xyzw", "rgba"})
+    if (const size_t number = components.find(word[0]); number < d->width) {
+      o = registerOperand(d->index + static_cast<uint32_t>(number));
+      return true;
     }
-    selector |= kSelectorMask;
-  } else {
-    if (digits.size() != (bytes ? 4u : 2u)) return false;
-    for (char c : digits) selector = static_cast<uint16_t>(selector << (bytes ? 3 : 2) | (c - '0'));
-    selector |= bytes ? kSelectorBytes : kSelectorHalves;
-  }
-  const std::string_view base = name.substr(0, dot);
-  if (!resolveRegister(base, o)) {
-    const Declaration* d = here_.names.find(base);
-    if (!d || d->kind != Declaration::Kind::Register) return false;
-    o = registerOperand(d->index);
-  }
-  o.selector = selector;
-  return true;
+  return false;
 }
 
 // [base+offset], or a list whose first item becomes the address; pushes the operands.
@@ -293,7 +307,7 @@ bool ParserImpl::bracket() {
   Operand address;
   const char c = in_.peek();
   const char* why = nullptr;
-  if (isDigit(c) || c == '-' || c == '(') {
+  if (startsConstant(c)) {
     if (!parseInteger(in_, address.offset, &why)) return error("%s", why);
   } else {
     if (!namedOperand(address)) return false;
@@ -322,7 +336,7 @@ bool ParserImpl::braces(Operand& o) {
     do {
       Operand item;
       const char c = in_.peek();
-      if (isDigit(c) || c == '-' || c == '+' || c == '~' || c == '(') {
+      if (startsConstant(c)) {
         if (!immediate(item)) return false;
       } else {
         const std::string_view name = in_.operandName();
@@ -354,7 +368,7 @@ bool ParserImpl::parenthesised(Operand& o) {
     do {
       Operand item;
       const char c = in_.peek();
-      if (isDigit(c) || c == '-' || c == '~') {
+      if (startsConstant(c)) {
         if (!immediate(item)) return false;
       } else {
         const std::string_view name = in_.operandName();

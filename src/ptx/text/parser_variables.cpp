@@ -299,8 +299,7 @@ bool Initialiser::item(uint64_t& offset) {
     return true;
   }
   const char c = in_.peek();
-  const bool isName = !isDigit(c) && c != '-' && c != '+' && c != '~' && c != '(' && c != '!';
-  if (isName) {
+  if (!startsConstant(c) && c != '!') {
     if (!address(offset, static_cast<uint8_t>(std::min(bytes, 8u)), 0)) return false;
     if (!store(offset, 0, std::min(bytes, 8u))) return false;
     offset += bytes;

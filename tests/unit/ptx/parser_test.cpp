@@ -87,6 +87,67 @@ TEST(Parser, SplitsMnemonics) {
   EXPECT_TRUE(f.body[3].has(Mod::Gpu));
 }
 
+// A driver reads tokens: where space may stand, so may lines and comments. TileLang writes its stores of tensors so.
+TEST(Parser, SpaceMayStandBeforeEachWord) {
+  std::string text = kernel(
+      ".reg .v4 .b32 v;\nld~.global~.nc~.v2~.b32~ {~%r0~,~%r1~}~,~ [~%rd1~+~8~]~;\n~@~!~%p1~ setp~.lt~.and~.s32~ "
+      "%p0~|~%p1~,~ %r0~,~ 7~,~ !~%p2~;\nmov~.b32~ %r0~,~ %tid~.x~;\nmov~.b32~ %r1~,~ v~.y~;\n"
+      "cp~.async~.bulk~.tensor~.2d~.global~.shared::cta~.bulk_group~.L2::cache_hint~ "
+      "[~%rd0~,~ {~%r0~,~ %r1~}~]~,~ [~%rd1~]~,~ %rd2~;\nvadd4~.u32~.u32~.u32~ %r0~,~ %r1~.b3210~,~ %r2~,~ %r3~;");
+  const auto with = [&text](const std::string& between) {
+    std::string all;
+    for (const char c : text) c == '~' ? all += between : all += c;
+    return parsed(all);
+  };
+  const Module plain = with("");
+  const Function& f = plain.functions.at(0);
+  ASSERT_EQ(f.body.size(), 6u);
+  EXPECT_TRUE(f.body[4].has(Mod::L2CacheHint));
+  EXPECT_EQ(operandOf(f, 2, 1).special, Special::TidX);
+  EXPECT_TRUE(plain.unknowns.empty());
+  for (const char* between : {" ", "\t\r\n ", "/* .word */", " // .word\n"}) {
+    const Module spaced = with(between);
+    EXPECT_TRUE(spaced.unknowns.empty());
+    const Function& g = spaced.functions.at(0);
+    ASSERT_EQ(g.body.size(), f.body.size()) << between;
+    for (size_t k = 0; k < f.body.size(); ++k) {
+      EXPECT_EQ(g.body[k].op, f.body[k].op) << k << between;
+      EXPECT_EQ(g.body[k].mods, f.body[k].mods) << k << between;
+      EXPECT_EQ(g.body[k].type(), f.body[k].type()) << k << between;
+      EXPECT_EQ(g.body[k].space, f.body[k].space) << k << between;
+      EXPECT_EQ(g.body[k].guard, f.body[k].guard) << k << between;
+      ASSERT_EQ(g.body[k].count, f.body[k].count) << k << between;
+      for (uint32_t i = 0; i < f.body[k].count; ++i) {
+        const Operand &is = operandOf(g, k, i), &was = operandOf(f, k, i);
+        EXPECT_EQ(is.kind, was.kind) << k << between;
+        EXPECT_EQ(is.bits, was.bits) << k << between;
+        EXPECT_EQ(is.reg, was.reg) << k << between;
+        EXPECT_EQ(is.offset, was.offset) << k << between;
+        EXPECT_EQ(is.special, was.special) << k << between;
+        EXPECT_EQ(is.selector, was.selector) << k << between;
+      }
+    }
+  }
+}
+
+TEST(Parser, VectorRegistersHaveComponents) {
+  const Module m =
+      parsed(kernel(".reg .v4 .b32 v, w;\n.reg .v2 .b64 u;\nmov.b32 w.x, v.x;\nmov.b32 w.g, v.w;\n"
+                    "mov.b64 u.y, u.r;\nmov.b32 v.b, v.a;\nld.global.v4.b32 v, [%rd1];\nret;"));
+  const Function& f = m.functions.at(0);
+  const auto name = [&](size_t k, uint32_t i) { return f.registers[operandOf(f, k, i).reg].name; };
+  const char* const expected[][2] = {{"w.x", "v.x"}, {"w.y", "v.w"}, {"u.y", "u.x"}, {"v.z", "v.w"}};
+  for (size_t k = 0; k < std::size(expected); ++k) {
+    EXPECT_EQ(name(k, 0), expected[k][0]);
+    EXPECT_EQ(name(k, 1), expected[k][1]);
+  }
+  for (const char* wrong : {"u.z", "v.q", "v.xy", "v.", "%r0.x"})
+    EXPECT_NE(problem(std::string(kTop) +
+                      kernel(std::string(".reg .v4 .b32 v;\n.reg .v2 .b32 u;\nmov.b32 %r0, ") + wrong + ";\nret;")),
+              "")
+        << wrong;
+}
+
 TEST(Parser, TellsTheLayoutsOfMatricesApart) {
   const Module m = parsed(kernel("mma.sync.aligned.m8n8k4.col.row.f32.f16.f16.f32 {%r0}, {%r1}, {%r2}, {%r3};"));
   const Instruction& i = m.functions[0].body.at(0);
@@ -100,7 +161,8 @@ TEST(Parser, ReadsNumbersInEveryForm) {
   const Module m = parsed(kernel(
       "mov.b32 %r0, 0x1F;\nmov.b32 %r0, 017;\nmov.b32 %r0, 0b101;\nmov.b32 %r0, -5;\nmov.b32 %r0, 0f3F800000;\n"
       "mov.b64 %rd0, 0d3FF0000000000000;\nmov.b64 %rd0, 1.5;\nmov.b32 %r0, (2 + 3) * 4 - 1;\nmov.b32 %r0, ~0U >> 28;\n"
-      "mov.b32 %r0, 1 ? WARP_SZ : 2;\nmov.b64 %rd0, 0xFFFFFFFFFFFFFFFF;\nmov.b32 %r0, 7 % 4 << 1 | 1;"));
+      "mov.b32 %r0, 1 ? WARP_SZ : 2;\nmov.b64 %rd0, 0xFFFFFFFFFFFFFFFF;\nmov.b32 %r0, 7 % 4 << 1 | 1;\n"
+      "mov.b64 %rd0, .5;\nmov.b64 %rd0, -.25e1;"));
   const Function& f = m.functions[0];
   const uint64_t expected[] = {0x1f,
                                15,
@@ -113,7 +175,9 @@ TEST(Parser, ReadsNumbersInEveryForm) {
                                0xfffffffff,
                                32,
                                ~uint64_t{0},
-                               7};
+                               7,
+                               0x3fe0000000000000,
+                               0xc004000000000000};
   for (size_t k = 0; k < std::size(expected); ++k) EXPECT_EQ(operandOf(f, k, 1).bits, expected[k]) << k;
   EXPECT_EQ(operandOf(f, 4, 1).literal, Operand::Literal::F32);
   EXPECT_EQ(operandOf(f, 5, 1).literal, Operand::Literal::F64);
