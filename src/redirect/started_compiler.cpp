@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "redirect/surroundings.h"
@@ -45,6 +46,40 @@ bool wantedForTheDriver(const std::string& driver) {
   return false;
 }
 
+// The options that make nvcc put PTX beside each native code that has none: for -gencode arch=compute_90,code=sm_90
+// another with code=compute_90. None where one target is all that the output can have, or code is linked.
+std::vector<std::string> ptxBeside(const std::vector<std::string>& words) {
+  std::vector<std::string> targets, more;
+  for (size_t k = 1; k < words.size(); ++k) {
+    const std::string option = words[k].substr(0, words[k].find('='));
+    for (const char* other : {"-cubin", "--cubin", "-ptx", "--ptx", "-dlink", "--device-link", "-optix-ir"})
+      if (option == other) return {};
+    if (option != "-gencode" && option != "--generate-code") continue;
+    if (option != words[k])
+      targets.push_back(words[k].substr(option.size() + 1));
+    else if (k + 1 < words.size())
+      targets.push_back(words[++k]);
+  }
+  for (const std::string& target : targets) {
+    const std::string_view head = "arch=compute_";
+    const size_t comma = target.find(',');
+    if (!target.starts_with(head) || comma == target.npos) return {};
+    const std::string architecture = target.substr(head.size(), comma - head.size());
+    if (target.find("compute_", comma) != target.npos) return {};
+    more.insert(more.end(), {"-gencode", "arch=compute_" + architecture + ",code=compute_" + architecture});
+  }
+  return more;
+}
+
+// In this process, whose name stays as it was started.
+void startAgain(std::vector<std::string> words, const std::vector<std::string>& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  execv(realPath("/proc/self/exe").c_str(), arguments.data());
+}
+
 void become(const std::string& command, const std::string& program) {
   std::vector<std::string> words = argumentsOf(getpid());
   if (words.empty()) return;
@@ -60,10 +95,18 @@ void become(const std::string& command, const std::string& program) {
 
 void becomeStandIn() {
   const std::string program = programOf(getpid());
-  if (!isCompiler(program)) return;
+  const bool isNvcc = program == "nvcc";
+  if (!isNvcc && !isCompiler(program)) return;
+  const std::vector<std::string> words = argumentsOf(getpid());
+  const std::vector<std::string> more = isNvcc ? ptxBeside(words) : std::vector<std::string>{};
+  if (isNvcc && more.empty()) return;
   const std::string folder = ownFolder();
   const std::string driver = realPath(folder + "/libcuda.so.1"), command = commandBeside(folder);
-  if (!driver.empty() && !command.empty() && wantedForTheDriver(driver)) become(command, program);
+  if (driver.empty() || command.empty() || !wantedForTheDriver(driver)) return;
+  if (more.empty())
+    become(command, program);
+  else
+    startAgain(words, more);
 }
 
 }  // namespace vg::redirect

@@ -1,5 +1,5 @@
-/* Stands in for ptxas and nvlink: it writes native code, whatever it is given. Called nvcc, it runs the rest of its
-   command line as nvcc runs ptxas. */
+/* Stands in for ptxas and nvlink: it writes native code, whatever it is given. Called nvcc, it runs the command in its
+   first argument as nvcc runs ptxas, and prints the others. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,11 @@
 
 int main(int count, char** words) {
   const char* name = strrchr(words[0], '/');
-  if (!strcmp(name ? name + 1 : words[0], "nvcc")) return system(words[1]) ? 1 : 0;
+  if (!strcmp(name ? name + 1 : words[0], "nvcc")) {
+    for (int i = 2; i < count; ++i) printf("%s ", words[i]);
+    fflush(stdout);
+    return system(words[1]) ? 1 : 0;
+  }
   for (int i = 1; i < count; ++i) {
     if (!strcmp(words[i], "--version")) return puts("release 13.0, V13.0.88") < 0;
     if (strcmp(words[i], "-o") || i + 1 == count) continue;

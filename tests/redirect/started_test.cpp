@@ -102,6 +102,28 @@ TEST_F(Started, OfNvccForALoneModuleItGivesThePtxBack) {
   EXPECT_EQ(contentOf(output), kNative);
 }
 
+// TileLang builds a library with native code for one target, and opens it.
+TEST_F(Started, NvccPutsPtxBesideNativeCode) {
+  const std::string own = "-gencode arch=compute_90a,code=sm_90a ", ptx = "-gencode arch=compute_90a,code=compute_90a ";
+  const struct {
+    std::string given, more;
+  } cases[] = {
+      {"--shared " + own + "-o x ", ptx},
+      {"--generate-code=arch=compute_90a,code=sm_90a -c ", ptx},
+      {own + "-gencode arch=compute_120,code=[sm_120] ", ptx + "-gencode arch=compute_120,code=compute_120 "},
+      {own + "-gencode arch=compute_80,code=compute_80 ", ""},
+      {"-gencode arch=compute_90,code=[sm_90,compute_90] ", ""},
+      {"-cubin " + own, ""},
+      {"-dlink " + own, ""},
+      {"-arch=sm_90 ", ""},
+      {"-gencode what ", ""},
+  };
+  for (const auto& [given, more] : cases) {
+    EXPECT_EQ(shell(kNvcc + " true " + given), 0) << said;
+    EXPECT_EQ(said, given + (redirected ? more : "")) << given;
+  }
+}
+
 TEST_F(Started, TellsItsVersionAndThatItIsRedirected) {
   EXPECT_EQ(shell(kPtxas + " --version"), 0);
   EXPECT_NE(said.find("release 13.0, V13.0.88"), std::string::npos) << said;
