@@ -21,14 +21,15 @@ struct TypeName {
   MatrixType matrixType;
 };
 constexpr TypeName kTypes[] = {
-    {Type::F16, MatrixType::F16}, {Type::BF16, MatrixType::BF16}, {Type::TF32, MatrixType::TF32},
-    {Type::F32, MatrixType::F32}, {Type::F64, MatrixType::F64},   {Type::S8, MatrixType::S8},
-    {Type::U8, MatrixType::U8},   {Type::S4, MatrixType::S4},     {Type::U4, MatrixType::U4},
-    {Type::B1, MatrixType::B1},   {Type::E4M3, MatrixType::E4M3}, {Type::E5M2, MatrixType::E5M2},
-    {Type::S32, MatrixType::S32}};
+    {Type::F16, MatrixType::F16},  {Type::BF16, MatrixType::BF16}, {Type::TF32, MatrixType::TF32},
+    {Type::F32, MatrixType::F32},  {Type::F64, MatrixType::F64},   {Type::S8, MatrixType::S8},
+    {Type::U8, MatrixType::U8},    {Type::S4, MatrixType::S4},     {Type::U4, MatrixType::U4},
+    {Type::B1, MatrixType::B1},    {Type::E4M3, MatrixType::E4M3}, {Type::E5M2, MatrixType::E5M2},
+    {Type::S32, MatrixType::S32},  {Type::E2M3, MatrixType::E2M3}, {Type::E3M2, MatrixType::E3M2},
+    {Type::E2M1, MatrixType::E2M1}};
 
 // Types that may be multiplied with each other.
-enum class Family : uint8_t { Half, Brain, Tensor, Double, Byte, Nibble, Bit, Eighth, None };
+enum class Family : uint8_t { Half, Brain, Tensor, Double, Byte, Nibble, Bit, Eighth, Small, Pair, None };
 
 Family familyOf(MatrixType type) {
   switch (type) {
@@ -51,12 +52,18 @@ Family familyOf(MatrixType type) {
     case MatrixType::E4M3:
     case MatrixType::E5M2:
       return Family::Eighth;
+    case MatrixType::E2M3:
+    case MatrixType::E3M2:
+    case MatrixType::E2M1:
+      return Family::Small;
+    case MatrixType::E2M1Pair:
+      return Family::Pair;
     default:
       return Family::None;
   }
 }
 
-// The products that exist.
+// The products that exist, but for those of the kinds below.
 enum class Kind : uint8_t { Mma, Sparse, Wmma };
 struct Product {
   Kind kind;
@@ -169,18 +176,73 @@ MatrixRole turnedRole(MatrixRole role) {
   return role == MatrixRole::A ? MatrixRole::B : role == MatrixRole::B ? MatrixRole::A : role;
 }
 
+// Products of floats of 8, 6 and 4 bits, which single architectures have.
+struct SmallKind {
+  Mod word, shape;
+  bool pairs, scaled;
+  uint8_t logBlocks, logMostBlocks;  // log2 of the scales of a row: without a word that says it, and at most
+  bool mayHaveE4M3;
+};
+constexpr SmallKind kSmallKinds[] = {{Mod::KindF8f6f4, Mod::M16n8k32, false, false, 0, 0, false},
+                                     {Mod::KindMxf8f6f4, Mod::M16n8k32, false, true, 0, 0, false},
+                                     {Mod::KindMxf4, Mod::M16n8k64, true, true, 1, 1, false},
+                                     {Mod::KindMxf4nvf4, Mod::M16n8k64, true, true, 0, 2, true}};
+
+const SmallKind* smallKindOf(const Instruction& i) {
+  for (const SmallKind& kind : kSmallKinds)
+    if (i.has(kind.word)) return &kind;
+  return nullptr;
+}
+
+// The type of A or B.
+std::optional<MatrixType> smallType(Type type, bool pairs) {
+  const auto known = matrixType(type);
+  if (!known || (pairs && known != MatrixType::E2M1)) return {};
+  if (pairs) return MatrixType::E2M1Pair;
+  return familyOf(*known) == Family::Eighth || familyOf(*known) == Family::Small ? known : std::nullopt;
+}
+
+bool setScales(const Instruction& i, const SmallKind& kind, MatrixForm& form) {
+  const bool isE4M3 = i.types[4] == Type::UE4M3;
+  if (i.typeCount != 5 || (!isE4M3 && i.types[4] != Type::UE8M0) || (isE4M3 && !kind.mayHaveE4M3)) return false;
+  uint8_t log = kind.logBlocks;
+  if (i.has(Mod::ScaleVec1X)) log = 0;
+  if (i.has(Mod::ScaleVec2X)) log = 1;
+  if (i.has(Mod::ScaleVec4X)) log = 2;
+  if (log > kind.logMostBlocks || (kind.pairs && log == 0) || (isE4M3 && log != 2)) return false;
+  form.detail |= static_cast<uint8_t>(kMatrixScaled | (isE4M3 ? kMatrixScalesE4M3 : 0) | log << 4);
+  return true;
+}
+
+bool smallProductForm(const Instruction& i, const Function& f, const SmallKind& kind, MatrixShape& shape) {
+  MatrixForm& form = shape.form;
+  if (!i.has(kind.shape) || !setShape(i, form) || i.has(Mod::BlockScale) != kind.scaled) return false;
+  if (kind.scaled ? !setScales(i, kind, form) : i.typeCount != 4) return false;
+  const auto a = smallType(i.types[1], kind.pairs), b = smallType(i.types[2], kind.pairs);
+  const auto d = matrixType(i.types[0]), c = matrixType(i.types[3]);
+  if (!a || !b || !c || d != c || !sums(Family::Eighth, *c) || (kind.scaled && c != MatrixType::F32)) return false;
+  form.a = *a;
+  form.b = *b;
+  form.accumulators = static_cast<uint8_t>(static_cast<uint8_t>(*c) * 17);
+  const uint32_t count = registerCount(form, MatrixRole::A, *a) + registerCount(form, MatrixRole::B, *b) +
+                         registerCount(form, MatrixRole::C, *c) + (kind.scaled ? kMatrixScaleOperands : 0);
+  addRegisters(shape, 0, count, 4);
+  shape.results = registerCount(form, MatrixRole::C, *c);
+  const Operands operands = countOperands(i, f, true);
+  return operands.sources == count && operands.results == shape.results;
+}
+
 bool productForm(const Instruction& i, const Function& f, MatrixShape& shape) {
   MatrixForm& form = shape.form;
   const bool isWmma = i.op == Op::Wmma;
   const bool isSparse = i.has(Mod::Sp) || i.has(Mod::SpOrderedMetadata);
-  for (const Mod beyond : {Mod::BlockScale, Mod::KindF8f6f4, Mod::KindMxf8f6f4, Mod::KindMxf4, Mod::KindMxf4nvf4})
-    if (i.has(beyond)) return false;  // of single architectures
-  if (!setShape(i, form) || (i.typeCount != 4 && !(isWmma && i.typeCount == 2))) return false;
+  if (const SmallKind* kind = smallKindOf(i)) return !isSparse && smallProductForm(i, f, *kind, shape);
+  if (i.has(Mod::BlockScale) || !setShape(i, form) || (i.typeCount != 4 && !(isWmma && i.typeCount == 2))) return false;
   const bool isShort = i.typeCount == 2;  // wmma.mma of halves names only D and C
   const auto d = matrixType(i.types[0]), a = isShort ? MatrixType::F16 : matrixType(i.types[1]),
              b = isShort ? MatrixType::F16 : matrixType(i.types[2]), c = matrixType(i.types[isShort ? 1 : 3]);
   if (!a || !b || !c || !d || familyOf(*a) != familyOf(*b)) return false;
-  const Family family = familyOf(*a);
+  const Family family = familyOf(*a);  // Small ones exist by kinds only
   if (!exists(i, isWmma ? Kind::Wmma : isSparse ? Kind::Sparse : Kind::Mma, family)) return false;
   if (!sums(family, *c) || !sums(family, *d)) return false;
   form.a = *a;
@@ -220,7 +282,8 @@ bool groupTypes(const Instruction& i, MatrixForm& form) {
   const auto d = matrixType(i.types[0]), a = matrixType(i.types[1]), b = matrixType(i.types[2]);
   if (!d || !a || !b || familyOf(*a) != familyOf(*b)) return false;
   const Family family = familyOf(*a);
-  if (family == Family::Double || family == Family::Nibble || family == Family::None || !sums(family, *d)) return false;
+  const bool exists = family != Family::Double && family != Family::Nibble && family < Family::Small;
+  if (!exists || !sums(family, *d)) return false;
   const bool isSparse = i.has(Mod::Sp), isBit = family == Family::Bit;
   if ((isSparse && isBit) || (isBit && !i.has(Mod::And)) || (i.has(Mod::Satfinite) && family != Family::Byte))
     return false;

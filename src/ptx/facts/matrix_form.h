@@ -29,7 +29,26 @@ enum class MatrixOperation : uint8_t {
   StoreFragment,
   MultiplyGroup,  // a warp's 16 rows of a product of four warps: wgmma
 };
-enum class MatrixType : uint8_t { F16, BF16, TF32, F32, F64, S8, U8, S4, U4, B1, E4M3, E5M2, S32 };
+// E2M3, E3M2 and E2M1 lie in bytes, as `.kind::f8f6f4` has them (E2M1 from bit 2 on); E2M1Pair are two in a byte.
+enum class MatrixType : uint8_t {
+  F16,
+  BF16,
+  TF32,
+  F32,
+  F64,
+  S8,
+  U8,
+  S4,
+  U4,
+  B1,
+  E4M3,
+  E5M2,
+  S32,
+  E2M3,
+  E3M2,
+  E2M1,
+  E2M1Pair
+};
 enum class MatrixRole : uint8_t { A, B, C };
 
 // Bits of MatrixForm::flags.
@@ -44,17 +63,24 @@ inline constexpr uint8_t kMatrixWarp = 128;       // wmma: f16 fragments of A an
 // Of MultiplyGroup, in place of the last three. Columns of A and rows of B: elements of one k are neighbours.
 inline constexpr uint8_t kMatrixNegatedA = 32, kMatrixDescribedA = 64, kMatrixNegatedB = 128;
 
+// Bits of MatrixForm::detail, for products of floats of eight bits and fewer that are not sparse.
+inline constexpr uint8_t kMatrixScaled = 128, kMatrixScalesE4M3 = 64;
+
 struct MatrixForm {
   MatrixOperation operation{};
   MatrixType a{}, b{};     // LoadFragment, StoreFragment: a is the type of the fragment
   uint8_t accumulators{};  // MatrixType of C, and of D << 4
   uint8_t m = 8, n = 8;    // LoadRows, StoreRows: n is the number of tiles; MultiplyGroup: of blocks of 8 columns
-  uint8_t detail = 0;      // log2 of k in the low 4 bits; above: sparsity selector, rounding of f64, or MatrixRole
+  uint8_t detail = 0;      // log2 of k in the low 4 bits; above: sparsity selector, rounding of f64, MatrixRole, or
+                           // kMatrixScaled, kMatrixScalesE4M3 and log2 of scaleBlocks()
   uint8_t flags = 0;
 
   [[gnu::always_inline]] bool has(uint8_t flag) const { return flags & flag; }
   [[gnu::always_inline]] uint32_t k() const { return 1u << (detail & 15); }
   [[gnu::always_inline]] uint32_t selector() const { return detail >> 4; }
+  // Of isScaledFloat(): A and B have scales for each of so many parts of k, e4m3 or powers of two.
+  [[gnu::always_inline]] bool hasScalesE4M3() const { return detail & kMatrixScalesE4M3; }
+  [[gnu::always_inline]] uint32_t scaleBlocks() const { return 1u << (detail >> 4 & 3); }
   [[gnu::always_inline]] MatrixRole role() const { return static_cast<MatrixRole>(detail >> 4); }
   [[gnu::always_inline]] MatrixType c() const { return static_cast<MatrixType>(accumulators & 15); }
   [[gnu::always_inline]] MatrixType d() const { return static_cast<MatrixType>(accumulators >> 4); }
@@ -64,12 +90,23 @@ inline uint64_t wordOf(const MatrixForm& form) { return std::bit_cast<uint64_t>(
 inline MatrixForm matrixFormOf(uint64_t word) { return std::bit_cast<MatrixForm>(word); }
 
 // In the order of MatrixType.
-inline constexpr uint8_t kLogOfMatrixBits[] = {4, 4, 5, 5, 6, 3, 3, 2, 2, 0, 3, 3, 5};
+inline constexpr uint8_t kLogOfMatrixBits[] = {4, 4, 5, 5, 6, 3, 3, 2, 2, 0, 3, 3, 5, 3, 3, 3, 2};
 static inline uint32_t bitsOf(MatrixType type) { return 1u << kLogOfMatrixBits[static_cast<uint8_t>(type)]; }
 // Bytes from the first to the last element of a fragment in memory whose rows or columns are `stride` elements apart.
 uint64_t extentOf(const MatrixForm& form, uint64_t stride);
 // The lanes of `mask` whose addresses count.
 uint32_t namingLanes(const MatrixForm& form, uint32_t mask);
+// Floats of fewer than 8 bits, or whole bytes of 8.
+static inline bool isSmallFloat(MatrixType type) {
+  return type == MatrixType::E4M3 || type == MatrixType::E5M2 || type >= MatrixType::E2M3;
+}
+static inline bool isScaledFloat(const MatrixForm& form) {
+  return isSmallFloat(form.a) && !form.has(kMatrixSparse) && (form.detail & kMatrixScaled);
+}
+// Products that no vectors are made for.
+static inline bool isPlainOnly(const MatrixForm& form) {
+  return form.has(kMatrixQuads) || form.a >= MatrixType::E2M3 || form.b >= MatrixType::E2M3 || isScaledFloat(form);
+}
 static inline bool isWhole(MatrixType type) {
   return (type >= MatrixType::S8 && type <= MatrixType::B1) || type == MatrixType::S32;
 }
@@ -112,10 +149,12 @@ static inline uint32_t registerCount(const MatrixForm& form, MatrixRole role, Ma
 
 // The operands of RuntimeCalls::matrix lie behind each other, 32 lanes of 4 or 8 bytes each:
 //   Multiply: A, B, C, sparse ones then the metadata     Transpose: the register
+//     scaled ones then scales of A, its byte and lanes, and the same three of B, as PTX numbers them
 //   LoadRows: addresses (8 bytes)                        StoreRows: addresses, registers
 //   LoadFragment: addresses, strides (4 bytes)           StoreFragment: addresses, strides, registers
 //   MultiplyGroup: A's descriptor (8 bytes) or A, B's descriptor, sparse ones then the metadata, whether C counts, C
 // and so do the results.
+inline constexpr uint32_t kMatrixScaleOperands = 6;
 inline constexpr uint32_t kMatrixOperandBytes = 4608, kMatrixResultBytes = 1024;
 // The same of MultiplyGroup.
 inline constexpr uint32_t kGroupOperandBytes = (2 * 8 + 2 * 4 + 128 * 4) * 32, kGroupResultBytes = 128 * 4 * 32;

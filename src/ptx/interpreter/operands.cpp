@@ -34,6 +34,8 @@ Type constantType(const Instruction& i, size_t k) {
       return Type::B32;
     case Op::Lop3:
       return Type::B32;
+    case Op::Mma:
+      return i.has(Mod::BlockScale) ? Type::B32 : i.types[0];
     default:
       return i.types[0];
   }

@@ -59,7 +59,7 @@ MatrixFault runGroup(const MatrixForm& form, uint32_t warp, const GroupMemory& m
 
 MatrixFault runMatrix(const MatrixForm& form, uint32_t mask, const std::byte* operands, std::byte* results) {
   if (form.operation != MatrixOperation::Multiply) return moveMatrix(form, mask, operands, results);
-  if (form.has(kMatrixQuads))
+  if (isPlainOnly(form))
     multiplyPlainly(form, operands, results);
   else
     bestEngine().multiply(form, operands, results);

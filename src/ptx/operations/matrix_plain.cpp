@@ -85,10 +85,47 @@ double realOf(MatrixType type, uint64_t bits) {
       return widen(static_cast<uint32_t>(bits), kE4M3);
     case MatrixType::E5M2:
       return widen(static_cast<uint32_t>(bits), kE5M2);
+    case MatrixType::E2M3:
+      return widen(static_cast<uint32_t>(bits) & 63, kE2M3);
+    case MatrixType::E3M2:
+      return widen(static_cast<uint32_t>(bits) & 63, kE3M2);
+    case MatrixType::E2M1:
+      return widen(static_cast<uint32_t>(bits) >> 2 & 15, kE2M1);
+    case MatrixType::E2M1Pair:
+      return widen(static_cast<uint32_t>(bits), kE2M1);
     default:
       return std::bit_cast<double>(bits);
   }
 }
+
+// A scale has no sign.
+double scaleOf(uint32_t bits, bool isE4M3) {
+  if (isE4M3) return widen(bits & 127, kE4M3);
+  return bits == 255 ? std::nan("") : std::ldexp(1.0, static_cast<int>(bits) - 127);
+}
+
+// The scales of A or B: a word of each lane, of which lanes and which bytes count is said by two numbers. Two
+// neighbours of four lanes have the rows g and g + 8 of A, one of them has the column of B.
+class Scales {
+ public:
+  Scales() = default;
+  Scales(const MatrixForm& form, const std::byte* operands) : isE4M3_(form.hasScalesE4M3()) {
+    std::memcpy(words_, operands, sizeof words_);
+    std::memcpy(&byte_, operands + sizeof words_, sizeof byte_);
+    std::memcpy(&lane_, operands + 2 * sizeof words_, sizeof lane_);
+  }
+  double ofA(uint32_t row, uint32_t block) const { return at(row % 8 * 4 + lane_ % 2 * 2 + row / 8, block); }
+  double ofB(uint32_t column, uint32_t block) const { return at(column * 4 + lane_ % 4, block); }
+
+ private:
+  double at(uint32_t lane, uint32_t block) const {
+    return scaleOf(words_[lane] >> 8 * ((byte_ + block) % 4) & 255, isE4M3_);
+  }
+
+  uint32_t words_[kLanes] = {};
+  uint32_t byte_ = 0, lane_ = 0;
+  bool isE4M3_ = false;
+};
 
 int64_t wholeOf(MatrixType type, uint64_t bits) {
   const int64_t value = static_cast<int64_t>(bits);
@@ -113,6 +150,11 @@ class Product {
     c_ = {b_.registers + registerCount(form, MatrixRole::B, form.b) * bytes, form.c()};
     if (form.has(kMatrixSparse))
       std::memcpy(metadata_, c_.registers + registerCount(form, MatrixRole::C, form.c()) * bytes, sizeof metadata_);
+    if (isScaledFloat(form)) {
+      const std::byte* const scales = c_.registers + registerCount(form, MatrixRole::C, form.c()) * bytes;
+      ofA_ = Scales(form, scales);
+      ofB_ = Scales(form, scales + kMatrixScaleOperands / 2 * kLanes * sizeof(uint32_t));
+    }
   }
 
   void run() {
@@ -144,6 +186,7 @@ class Product {
     const uint64_t c = c_.element(from.reg, from.lane, from.part);
     const uint64_t d = isWhole(form_.a)             ? wholeSum(row, column, c)
                        : form_.a == MatrixType::F64 ? doubleSum(row, column, c)
+                       : isScaledFloat(form_)       ? scaledSum(row, column, c)
                                                     : floatSum(quad, row, column, c);
     const uint32_t bytes = registerBytes(form_.d()), part = bitsOf(form_.d()) / 8;
     std::memcpy(results_ + (to.reg * kLanes + to.lane) * bytes + to.part * part, &d, part);
@@ -155,6 +198,18 @@ class Product {
       sum = std::fma(static_cast<float>(realOf(form_.a, bitsOfA(quad, row, k))),
                      static_cast<float>(realOf(form_.b, bitsOfB(quad, columnOf(row, k), column))), sum);
     if (form_.d() == MatrixType::F16) return halfOf(sum);
+    return std::isnan(sum) ? kFloatNaN : std::bit_cast<uint32_t>(sum);
+  }
+
+  // Products and their scales are exact in a double.
+  uint64_t scaledSum(uint32_t row, uint32_t column, uint64_t c) const {
+    float sum = static_cast<float>(realOf(form_.c(), c));
+    const uint32_t length = form_.k() / form_.scaleBlocks();
+    for (uint32_t k = 0; k < form_.k(); ++k) {
+      const double a = realOf(form_.a, bitsOfA(0, row, k)) * ofA_.ofA(row, k / length),
+                   b = realOf(form_.b, bitsOfB(0, k, column)) * ofB_.ofB(column, k / length);
+      sum = static_cast<float>(std::fma(a, b, static_cast<double>(sum)));
+    }
     return std::isnan(sum) ? kFloatNaN : std::bit_cast<uint32_t>(sum);
   }
 
@@ -189,6 +244,7 @@ class Product {
   std::byte* results_;
   Fragment a_, b_, c_;
   uint32_t metadata_[kLanes] = {};
+  Scales ofA_, ofB_;
 };
 
 }  // namespace

@@ -27,6 +27,8 @@ Type sourceType(const ptx::Instruction& i, uint32_t source) {
     case Op::Vote:
     case Op::Bar:
       return Type::B32;
+    case Op::Mma:  // which bytes and lanes have the scales
+      return i.has(Mod::BlockScale) ? Type::B32 : i.type();
     case Op::Tex:  // coordinates that are constants
     case Op::Tld4:
       return i.typeCount > 1 ? i.types[1] : i.type();
