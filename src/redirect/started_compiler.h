@@ -5,8 +5,8 @@
 // That happens where a process uses Verdigris's driver and wants code for it, not where a program is being built: the
 // nearest ancestor that is nvcc or clang, or has our libcuda.so.1 mapped, decides; without either nothing changes.
 //
-// nvcc stays what it is, but where such a process starts it for native code alone it is asked for PTX beside it: what it
-// builds is most likely a library that the process will open.
+// nvcc stays what it is, but where such a process starts it for native code alone it is asked for PTX beside it: what
+// it builds is most likely a library that the process will open.
 #pragma once
 
 namespace vg::redirect {
