@@ -194,11 +194,64 @@ class Placer {
     if (i.ast->op == Op::Or && !truth)
       return choosesOneWarp(i.sources[0], false) || choosesOneWarp(i.sources[1], false);
     if (i.ast->op != Op::Setp || v.resultIndex != 0) return false;
-    if (i.ast->has(truth ? Mod::Eq : Mod::Ne)) return true;
+    const bool tells = tellsWarps(i.sources[0], kDepth) == Tells::Apart;
+    if (i.ast->has(truth ? Mod::Eq : Mod::Ne)) return tells || tellsWarps(i.sources[1], kDepth) == Tells::Apart;
+    if (!tells) return false;
     const auto is = [&](Mod signedOne, Mod unsignedOne) { return i.ast->has(signedOne) || i.ast->has(unsignedOne); };
     const bool isBelow = truth ? is(Mod::Lt, Mod::Lo) : is(Mod::Ge, Mod::Hs);
     const bool isAtMost = truth ? is(Mod::Le, Mod::Ls) : is(Mod::Gt, Mod::Hi);
     return (isBelow || isAtMost) && withinOneWarp(i.sources[1], isAtMost);
+  }
+
+  // What a value that is computed from the thread's number, constants and parameters says of the warp.
+  enum class Tells { Unknown, Nothing, Apart };
+  Tells tellsWarps(ValueId id, uint32_t depth) const {
+    if (id == kNone) return Tells::Unknown;
+    const Value& v = program_.values[id];
+    if (v.kind == Value::Constant || v.kind == Value::Symbol) return Tells::Nothing;
+    if (v.kind == Value::Special) return ofSpecial(v.special);
+    if (v.kind != Value::Result || !depth) return Tells::Unknown;
+    const Instruction& i = program_.instructions[v.instruction];
+    if (i.guard != kNone) return Tells::Unknown;
+    if (i.ast->op == Op::Ld) {
+      const bool isParameter = i.sources[0] != kNone && program_.values[i.sources[0]].kind == Value::Symbol &&
+                               program_.values[i.sources[0]].symbolKind == SymbolKind::Parameter;
+      return isParameter ? Tells::Nothing : Tells::Unknown;
+    }
+    if (!rowOf(i.ast->op).has(Trait::Pure)) return Tells::Unknown;
+    Tells all = Tells::Nothing;
+    for (const ValueId source : i.sources) {
+      const Tells one = tellsWarps(source, depth - 1);
+      if (one == Tells::Unknown) return one;
+      if (one == Tells::Apart) all = one;
+    }
+    return i.ast->op == Op::And && isOfLanes(i) ? Tells::Nothing : all;
+  }
+
+  static Tells ofSpecial(ptx::Special special) {
+    switch (special) {
+      case ptx::Special::TidX:
+      case ptx::Special::TidY:
+      case ptx::Special::TidZ:
+      case ptx::Special::WarpId:
+        return Tells::Apart;
+      case ptx::Special::LaneId:
+      case ptx::Special::NtidX:
+      case ptx::Special::NtidY:
+      case ptx::Special::NtidZ:
+      case ptx::Special::CtaidX:
+      case ptx::Special::CtaidY:
+      case ptx::Special::CtaidZ:
+        return Tells::Nothing;
+      default:
+        return Tells::Unknown;
+    }
+  }
+
+  // Whether only bits of the lane's number are left.
+  bool isOfLanes(const Instruction& i) const {
+    return std::ranges::any_of(i.sources,
+                               [&](ValueId s) { return knownBits(program_, s).value_or(kWarpThreads) < kWarpThreads; });
   }
 
   // Whether a bound is one warp's threads at most: a small constant, the number of the block's warps.
@@ -211,6 +264,7 @@ class Placer {
   }
 
   static constexpr uint64_t kWarpThreads = 32;
+  static constexpr uint32_t kDepth = 8;  // of expressions that are looked into
 
   Program& program_;
   const SharedPlaces places_{program_};
