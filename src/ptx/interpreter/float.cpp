@@ -1,5 +1,6 @@
 // f32 and f64 arithmetic. Rounding other than to nearest is exact: f32 through doubles and the sign of what they lost,
 // f64 through the rounding mode of the machine.
+#include <algorithm>
 #include <cfenv>
 #include <cmath>
 
@@ -166,18 +167,24 @@ int modeOf(Rounding rounding) {
       return FE_TONEAREST;
   }
 }
+// A NaN that no operand is has its sign set, as on a GPU and on x86-64; ARM's has not.
+uint64_t withSignOfInvalid(const Step& s, const uint64_t* in, double result) {
+  constexpr uint64_t kOfInvalid = uint64_t{0xfff8} << 48;
+  const auto isNaN = [](uint64_t bits) { return std::isnan(asDouble(bits)); };
+  return std::isnan(result) && std::none_of(in, in + s.sourceCount, isNaN) ? kOfInvalid : bitsOfDouble(result);
+}
 template <class Operation>
 void rounded64(const Step& s, const uint64_t* in, uint64_t* r, Operation operation) {
   volatile double a = asDouble(in[0]), b = asDouble(in[1]), c = asDouble(in[2]);
   if (s.rounding == Rounding::NearestEven) {
-    r[0] = bitsOfDouble(operation(a, b, c));
+    r[0] = withSignOfInvalid(s, in, operation(a, b, c));
     return;
   }
   const int before = std::fegetround();
   std::fesetround(modeOf(s.rounding));
   volatile double result = operation(a, b, c);
   std::fesetround(before);
-  r[0] = bitsOfDouble(result);
+  r[0] = withSignOfInvalid(s, in, result);
 }
 #define VG_F64(name, expression)                                                                              \
   void name(const Step& s, const uint64_t* in, uint64_t* r) {                                                 \
