@@ -280,6 +280,49 @@ setp.lt.u32 %p1, %r6, 64;
       }
 }
 
+// TileLang clears shared memory so, for compute capability 12.0.
+TEST_F(LaterIsaTest, BulkStoresClearMemory) {
+  const CUfunction kernel = function(module(entry("kernel", {".u64", ".u64"}, R"(
+.shared .align 16 .b8 tile[64];
+ld.param.u64 %rd1, [p0];
+ld.param.u64 %rd2, [p1];
+mov.u32 %r4, tile;
+cvt.u64.u32 %rd3, %r4;
+cvta.shared.u64 %rd3, %rd3;
+mov.b64 %rd4, 0x7777777777777777;
+mov.u32 %r6, 0;
+FILL:
+add.u32 %r7, %r4, %r6;
+st.shared.b64 [%r7], %rd4;
+add.u32 %r6, %r6, 8;
+setp.lt.u32 %p1, %r6, 64;
+@%p1 bra FILL;
+st.bulk.weak.shared::cta [%r4+8], %rd2, 0;
+st.bulk.weak [%rd3+48], 8, 0;
+mov.u32 %r6, 0;
+STORE:
+add.u32 %r7, %r4, %r6;
+ld.shared.b64 %rd4, [%r7];
+cvt.u64.u32 %rd5, %r6;
+add.u64 %rd5, %rd1, %rd5;
+st.global.b64 [%rd5], %rd4;
+add.u32 %r6, %r6, 8;
+setp.lt.u32 %p1, %r6, 64;
+@%p1 bra STORE;
+)"),
+                                            "sm_100", "8.6"));
+  std::vector<unsigned char> made(64);
+  const CUdeviceptr out = allocate(64);
+  for (const uint64_t size : {uint64_t{0}, uint64_t{8}, uint64_t{24}, uint64_t{40}}) {
+    ASSERT_EQ(run(kernel, 1, 1, out, size), CUDA_SUCCESS);
+    ASSERT_EQ(cuMemcpyDtoH(made.data(), out, 64), CUDA_SUCCESS);
+    for (uint32_t k = 0; k < 64; ++k) {
+      const bool cleared = (k >= 8 && k < 8 + size) || (k >= 48 && k < 56);
+      EXPECT_EQ(made[k], cleared ? 0 : 0x77) << size << ' ' << k;
+    }
+  }
+}
+
 // Units and targets that an emulated device does not have, and forms that no device has.
 TEST_F(LaterIsaTest, WhatCannotRunIsNamed) {
   const std::string unknown = "unknown instruction '", noForm = "there is no such form";
