@@ -24,7 +24,7 @@ MatrixFault run(Warp& w, const MatrixForm& form, uint32_t mask, const std::byte*
   if (form.operation != MatrixOperation::MultiplyGroup) return moveMatrix(form, mask, operands, results);
   const BlockState& state = *w.block;
   return multiplyGroup(form, w.index, {state.shared + state.sharedOffset, state.sharedLimit}, operands, results,
-                       multiplyPlainly);
+                       kPlainMatrixEngine);
 }
 
 template <uint32_t kOperandBytes, uint32_t kResultBytes>

@@ -54,7 +54,7 @@ static const MatrixEngine& bestEngine() {
 
 MatrixFault runGroup(const MatrixForm& form, uint32_t warp, const GroupMemory& memory, const std::byte* operands,
                      std::byte* results) {
-  return multiplyGroup(form, warp, memory, operands, results, bestEngine().multiply);
+  return multiplyGroup(form, warp, memory, operands, results, bestEngine());
 }
 
 MatrixFault runMatrix(const MatrixForm& form, uint32_t mask, const std::byte* operands, std::byte* results) {

@@ -23,20 +23,6 @@ MatrixFault runMatrix(const MatrixForm& form, uint32_t mask, const std::byte* op
 // The product by plain loops, element by element: what the fast one is tested against, and the interpreter's.
 void multiplyPlainly(const MatrixForm& form, const std::byte* operands, std::byte* results);
 
-// The shared memory of a block, in which descriptors count.
-struct GroupMemory {
-  const std::byte* start;
-  uint32_t bytes;
-};
-// MultiplyGroup: the rows of the warp, in blocks of 8 columns, each by `multiply`. The layouts of matrices in shared
-// memory are those that PTX describes for wgmma: units of 16 bytes, with or without swizzling.
-using MultiplyMatrices = void (*)(const MatrixForm& form, const std::byte* operands, std::byte* results);
-MatrixFault multiplyGroup(const MatrixForm& form, uint32_t warp, const GroupMemory& memory, const std::byte* operands,
-                          std::byte* results, MultiplyMatrices multiply);
-// The same with the best engine.
-MatrixFault runGroup(const MatrixForm& form, uint32_t warp, const GroupMemory& memory, const std::byte* operands,
-                     std::byte* results);
-
 // Everything but products.
 MatrixFault moveMatrix(const MatrixForm& form, uint32_t mask, const std::byte* operands, std::byte* results);
 
@@ -55,6 +41,19 @@ inline constexpr const MatrixEngine* kAllMatrixEngines[] = {&kAvx512MatrixEngine
 #else
 inline constexpr const MatrixEngine* kAllMatrixEngines[] = {&kPlainMatrixEngine};
 #endif
+
+// The shared memory of a block, in which descriptors count.
+struct GroupMemory {
+  const std::byte* start;
+  uint32_t bytes;
+};
+// MultiplyGroup: the rows of the warp, in blocks of 8 columns. The layouts of matrices in shared memory are those that
+// PTX describes for wgmma: units of 16 bytes, with or without swizzling.
+MatrixFault multiplyGroup(const MatrixForm& form, uint32_t warp, const GroupMemory& memory, const std::byte* operands,
+                          std::byte* results, const MatrixEngine& engine);
+// The same with the best engine.
+MatrixFault runGroup(const MatrixForm& form, uint32_t warp, const GroupMemory& memory, const std::byte* operands,
+                     std::byte* results);
 
 // Where the k-th stored element of a row of a sparse A stands in the whole row. `metadata`: 32 words, in lane order.
 uint32_t sparseColumn(const MatrixForm& form, const uint32_t* metadata, uint32_t row, uint32_t k);

@@ -1,5 +1,4 @@
 // wgmma: a warp's rows of the product of four warps, as products of 16 x 8.
-#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -95,9 +94,9 @@ MatrixForm blockOf(const MatrixForm& group) {
 }  // namespace
 
 MatrixFault multiplyGroup(const MatrixForm& group, uint32_t warp, const GroupMemory& memory, const std::byte* operands,
-                          std::byte* results, MultiplyMatrices multiply) {
+                          std::byte* results, const MatrixEngine& engine) {
   const MatrixForm form = blockOf(group);
-  const auto descriptor = [&](const std::byte* from) {
+  const auto descriptor = [](const std::byte* from) {
     uint64_t word;
     std::memcpy(&word, from, sizeof word);
     return word;
@@ -136,7 +135,7 @@ MatrixFault multiplyGroup(const MatrixForm& group, uint32_t warp, const GroupMem
       std::memcpy(c, next, bytesOfC);
     else
       std::memset(c, 0, bytesOfC);
-    multiply(form, a, results);
+    engine.multiply(form, a, results);
   }
   return MatrixFault::None;
 }
