@@ -1,5 +1,7 @@
 #include <cpuid.h>
 
+#include <initializer_list>
+
 #include "base/system/os.h"
 
 size_t vg::os::lastCacheBytes() {
