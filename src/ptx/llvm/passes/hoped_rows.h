@@ -11,7 +11,7 @@ namespace vg::ptx::gen {
 // What the emitter says of an address: the integers of all lanes (vectors, of which `rows` rows of threads consist),
 // the masks of lanes that are there (none: all), and what it found by looking at lanes.
 struct HopedRow {
-  llvm::ArrayRef<llvm::Value*> chunks, masks;
+  llvm::SmallVector<llvm::Value*, 8> chunks, masks;
   uint32_t rows;
   int64_t stride;
 };
