@@ -22,20 +22,21 @@ constexpr Shape kUniform{Shape::Uniform, 0, false};
 constexpr Shape kSameInRow{Shape::Rows, 0, false};
 constexpr Shape kVarying{Shape::Varying, 0, false};
 
-int64_t normalized(int64_t stride, uint32_t bits) {
-  if (bits >= 64) return stride;
+// Strides wrap around as the values do.
+int64_t normalized(uint64_t stride, uint32_t bits) {
+  if (bits >= 64) return static_cast<int64_t>(stride);
   const int shift = 64 - static_cast<int>(bits);
-  return static_cast<int64_t>(static_cast<uint64_t>(stride) << shift) >> shift;
+  return static_cast<int64_t>(stride << shift) >> shift;
 }
 
 // Straight over the warp or in each row, as `kind` says.
-Shape straight(Shape::Kind kind, int64_t stride, uint32_t bits, bool fragile) {
-  stride = normalized(stride, bits);
+Shape straight(Shape::Kind kind, uint64_t wide, uint32_t bits, bool fragile) {
+  const int64_t stride = normalized(wide, bits);
   if (kind != Shape::Rows && stride == 0 && !fragile) return kUniform;
   return {kind, stride, fragile};
 }
 
-Shape affine(int64_t stride, uint32_t bits, bool fragile) { return straight(Shape::Affine, stride, bits, fragile); }
+Shape affine(uint64_t stride, uint32_t bits, bool fragile) { return straight(Shape::Affine, stride, bits, fragile); }
 
 // Of sums of straight or uniform values, and of what is one or the other.
 Shape::Kind joined(Shape::Kind a, Shape::Kind b) {
@@ -221,7 +222,9 @@ class Analysis {
     if (a.kind == Shape::Unknown || b.kind == Shape::Unknown) return {};
     if (a.varying() || b.varying()) return kVarying;
     if (a.uniform() && b.uniform()) return kUniform;
-    return straight(joined(a.kind, b.kind), a.stride + sign * b.stride, bits, a.fragile || b.fragile);
+    const uint64_t stride =
+        static_cast<uint64_t>(a.stride) + static_cast<uint64_t>(sign) * static_cast<uint64_t>(b.stride);
+    return straight(joined(a.kind, b.kind), stride, bits, a.fragile || b.fragile);
   }
 
   // Source a times source b, one of them a constant.
@@ -238,7 +241,8 @@ class Analysis {
     if (widens && !isSignedType) factor &= (int64_t{1} << narrow) - 1;
     const Shape s = of(i, a);
     if (widens && (bits != 64 || s.fragile)) return kVarying;
-    return straight(s.kind, s.stride * factor, bits, s.fragile || (widens && mayWrap(i, a)));
+    return straight(s.kind, static_cast<uint64_t>(s.stride) * static_cast<uint64_t>(factor), bits,
+                    s.fragile || (widens && mayWrap(i, a)));
   }
 
   // Whether a straight source may wrap inside a warp or row, as a signed or an unsigned number.
@@ -313,7 +317,7 @@ class Analysis {
       case Op::Shl: {
         const Shape s = of(i, 0);
         if (!s.straight() || !known || number < 0 || number >= static_cast<int64_t>(bits)) return plain;
-        return straight(s.kind, static_cast<int64_t>(static_cast<uint64_t>(s.stride) << number), bits, s.fragile);
+        return straight(s.kind, static_cast<uint64_t>(s.stride) << number, bits, s.fragile);
       }
       case Op::Shr:
         return isRowThread(i, 0) && known && number >= 5 && number < 32 ? kUniform : plain;

@@ -73,14 +73,18 @@ std::optional<Hope> ofExtreme(llvm::MinMaxIntrinsic& i, int depth) {
   return ofChoice(i, i.getLHS(), i.getRHS(), at.CreateICmp(predicate, i.getLHS(), i.getRHS()), depth);
 }
 
+// Of which products and distances between lanes fit 64 bits.
+bool isSmall(int64_t number) { return number >= -INT32_MAX && number <= INT32_MAX; }
+
 // Widened: right where no lane between the first and the last wraps around.
 std::optional<Hope> ofWidened(llvm::CastInst& i, int depth) {
   auto hope = hopeOf(i.getOperand(0), depth);
   if (!hope) return std::nullopt;
   llvm::IRBuilder<> at(&i);
   const unsigned bits = i.getOperand(0)->getType()->getScalarSizeInBits();
-  const int64_t far = hope->stride * (lanesOf(&i) - 1);
   const bool isSigned = llvm::isa<llvm::SExtInst>(i);
+  if (!isSmall(hope->stride)) return std::nullopt;
+  const int64_t far = hope->stride * (lanesOf(&i) - 1);
   if (far < 0 || (bits < 64 && far >> (bits - 1))) return std::nullopt;
   if (far) {
     const llvm::APInt last = isSigned ? llvm::APInt::getSignedMaxValue(bits) : llvm::APInt::getMaxValue(bits);
@@ -96,7 +100,7 @@ std::optional<Hope> ofProduct(Instruction& i, const Hope& left, const Hope& righ
   if (right.stride || (left.stride && !factor)) return std::nullopt;
   llvm::IRBuilder<> at(&i);
   const auto times = factor ? factor->getSExtValue() : 0;
-  if (left.stride && (std::abs(left.stride) > INT32_MAX || std::abs(times) > INT32_MAX)) return std::nullopt;
+  if (left.stride && (!isSmall(left.stride) || !isSmall(times))) return std::nullopt;
   return merged(left, right, at.CreateMul(left.start, right.start), left.stride * times);
 }
 
@@ -120,7 +124,7 @@ std::optional<Hope> ofArithmetic(llvm::BinaryOperator& i, int depth) {
       return right->stride ? ofProduct(i, *right, *left) : ofProduct(i, *left, *right);
     default: {
       const auto* const by = llvm::dyn_cast<ConstantInt>(right->start);
-      if (right->stride || !by || by->getValue().ugt(16) || std::abs(left->stride) > INT32_MAX) return std::nullopt;
+      if (right->stride || !by || by->getValue().ugt(16) || !isSmall(left->stride)) return std::nullopt;
       return merged(*left, *right, at.CreateShl(left->start, right->start), left->stride << by->getZExtValue());
     }
   }
