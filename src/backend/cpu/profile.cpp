@@ -4,6 +4,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -74,7 +75,13 @@ int lastLevelCache() {
 
 // Three quarters of the memory at hand, shared among the devices; the rest is the application's.
 uint64_t defaultMemory(uint64_t devices) {
-  static const uint64_t atHand = hostMemory();
+  static std::atomic<uint64_t> known{0};
+  uint64_t atHand = known.load(std::memory_order_relaxed);
+  if (!atHand) {
+    const uint64_t found = hostMemory();
+    if (known.compare_exchange_strong(atHand, found, std::memory_order_relaxed))
+      atHand = found;  // the first answer stays
+  }
   const uint64_t share = atHand / 4 * 3 / devices;
   return std::max(share / (64 * kMiB) * (64 * kMiB), 64 * kMiB);
 }
