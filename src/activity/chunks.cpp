@@ -1,8 +1,17 @@
 #include "activity/chunks.h"
 
+#include <initializer_list>
 #include <new>
 
 namespace vg::activity {
+
+Chunks::~Chunks() {
+  for (Chunk* list : {first_.load(std::memory_order_relaxed), spare_})
+    while (Chunk* const chunk = list) {
+      list = chunk->next.load(std::memory_order_relaxed);
+      delete chunk;
+    }
+}
 
 Chunk* Chunks::takeSpare() noexcept {
   {

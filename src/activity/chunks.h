@@ -34,6 +34,11 @@ struct Chunk {
 
 class Chunks {
  public:
+  Chunks() = default;
+  ~Chunks();  // when no thread uses it
+  Chunks(const Chunks&) = delete;
+  Chunks& operator=(const Chunks&) = delete;
+
   // Closed chunks that wait for the reader.
   static constexpr uint32_t kMost = 128;
 

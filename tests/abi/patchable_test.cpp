@@ -8,7 +8,8 @@
 
 #include "library.h"
 
-#if defined(__x86_64__)
+// A sanitizer puts instructions of its own first.
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 namespace {
 
 constexpr size_t kMove = 5;            // bytes of `mov $number, %eax`

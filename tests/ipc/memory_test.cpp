@@ -113,12 +113,14 @@ TEST_F(IpcMemory, ExportersKilledAtAnyMomentLoseNothingAndLeaveNothing) {
   }
   handleOf(filled(4 << 20, 0));  // large: what copies need is there now
   const Footprint before = Footprint::now();
-  // A slow machine kills most of them before they have exported anything: then it goes on for longer.
+  // A slow machine kills most of them before they have exported anything: then it goes on for longer, and they live
+  // longer.
   const auto until = Clock::now() + std::chrono::seconds(4), last = until + std::chrono::seconds(60);
   int rounds = 0, opened = 0;
   for (; Clock::now() < until || (opened <= 10 && Clock::now() < last); ++rounds) {
     Peer exporter("busy-exporter");
-    const auto deadline = Clock::now() + std::chrono::microseconds(random() % 60000);
+    const auto life = std::chrono::microseconds(random() % 60000) * (Clock::now() < until ? 1 : 20);
+    const auto deadline = Clock::now() + life;
     std::vector<CUdeviceptr> memory;
     std::thread killer([&] {
       std::this_thread::sleep_until(deadline);
