@@ -13,6 +13,7 @@
 #include <memory>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ptx/facts/register_limit.h"
@@ -92,14 +93,16 @@ bool isText(const std::string& bytes) {
   return bytes.find(".version") < (zero == std::string::npos ? bytes.size() : zero);
 }
 
-// "line 12: what is wrong" -> "ptxas FILE, line 12; error   : what is wrong"
+// "line 12: what is wrong" -> "ptxas FILE, line 12; error   : what is wrong". Text that is too new is fatal.
 void printErrors(const Compiler& compiler, const std::string& input, const std::string& errors) {
   std::istringstream lines(errors);
   for (std::string line; std::getline(lines, line);) {
     int number = 0, length = 0;
     const bool placed = std::sscanf(line.c_str(), "line %d: %n", &number, &length) == 1 && length;
-    const std::string where = placed ? input + ", line " + std::to_string(number) + "; error   : " : "error   : ";
-    std::fprintf(stderr, "%s %s%s\n", compiler.name.c_str(), where.c_str(), line.c_str() + length);
+    const char* what = line.c_str() + length;
+    const std::string where = placed ? input + ", line " + std::to_string(number) + "; " : "";
+    const char* grade = std::string_view(what).starts_with("Unsupported .version") ? "fatal  " : "error  ";
+    std::fprintf(stderr, "%s %s%s : %s\n", compiler.name.c_str(), where.c_str(), grade, what);
   }
 }
 

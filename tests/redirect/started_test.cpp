@@ -160,6 +160,8 @@ TEST_F(Started, WhatIsWrongIsRefused) {
   } cases[] = {
       {"-arch=sm_90 " + unknown, "line 5; error   : unknown instruction 'no.such.thing'"},
       {"-arch=sm_90 " + written("none.ptx", "whatever"), "Ptx assembly aborted due to errors"},
+      {"-arch=sm_90 --input-as-string '.version 99.99'",
+       "line 1; fatal   : Unsupported .version 99.99; current version is '"},
       {"-arch=sm_90 " + open, "unresolved function 'two'"},
       {"-arch=sm_17 " + input, "Value 'sm_17' is not defined for option 'gpu-name'"},
       {"-arch=sm_90 /no/such/file", "Could not open input file '/no/such/file'"},

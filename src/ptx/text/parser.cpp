@@ -80,7 +80,8 @@ bool ParserImpl::version() {
   module_.version = parts[0] * 10 + parts[1];
   if (parts[0] > 9 || parts[1] > 9) {
     code_ = CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
-    return error("PTX version %u.%u is newer than 9.x", parts[0], parts[1]);
+    // In ptxas's words: programs read the newest version from them.
+    return error("Unsupported .version %u.%u; current version is '9.9'", parts[0], parts[1]);
   }
   return parts[0] > 0 || error("bad PTX version");
 }
