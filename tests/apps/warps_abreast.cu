@@ -1,7 +1,7 @@
 // Programs that count on warps of a block advancing together: behind a barrier all read a shared value, and some warp
-// stores the next one there without a barrier in between; or a loop reads what the other warps' loop before it has
-// written. On a GPU the others have come that far long before. Many programs are written so by oversight and come out
-// right on every GPU.
+// stores the next one there without a barrier in between; or a loop reads what the other warps, in a loop or not, have
+// written before it. On a GPU the others have come that far long before. Many programs are written so by oversight and
+// come out right on every GPU.
 #include <algorithm>
 #include <functional>
 #include <numeric>
@@ -329,6 +329,31 @@ void sumsOfRowsOnHost(const int* in, int n, int* out) {
   for (int i = 0; i < kItems * n; ++i) out[i] = mixedOnHost(in[i]) + (i < kItems ? 0 : out[i - kItems]);
 }
 
+// Every thread stores what it has; then, without a barrier, one thread or one warp goes through all of it, its own
+// first.
+enum class Reader { Thread, ThreadByBytes, Warp };
+template <Reader kReader>
+__global__ void readWhatAllStored(const int* in, int* out) {
+  extern __shared__ int stored[];
+  const int n = blockDim.x, t = threadIdx.x;
+  for (int item = 0; item < kItems; ++item) {
+    const int first = (blockIdx.x * kItems + item) * n;
+    stored[t] = mixed(in[first + t]);
+    if (kReader == Reader::Thread && t == 0)
+      for (int k = 0; k < n; ++k) out[first + k] = stored[k];
+    if (kReader == Reader::ThreadByBytes && t == 0) {
+      const auto* const from = reinterpret_cast<const unsigned char*>(stored);
+      auto* const to = reinterpret_cast<unsigned char*>(out + first);
+      for (int k = 0; k < n * 4; ++k) to[k] = from[k];
+    }
+    if (kReader == Reader::Warp && t < 32)
+      for (int k = t; k < n; k += 32) out[first + k] = stored[k];
+    __syncthreads();
+  }
+}
+
+void readWhatAllStoredOnHost(const int* in, int n, int* out) { std::transform(in, in + n, out, mixedOnHost); }
+
 using Reference = std::function<void(const int* in, int n, int row, int* out)>;  // of all items of a row
 
 void compare(const char* name, Kernel kernel, int threads, const Reference& reference, unsigned seed) {
@@ -375,6 +400,10 @@ int main(int argc, char**) {
     compare(
         "matrixVector", matrixVector, threads,
         [](const int* in, int n, int, int* out) { matrixVectorOnHost(in, n, kItems, out); }, seed);
+    const Reference stored = itemByItem(readWhatAllStoredOnHost);
+    compare("readWhatAllStored, thread", readWhatAllStored<Reader::Thread>, threads, stored, seed);
+    compare("readWhatAllStored, bytes", readWhatAllStored<Reader::ThreadByBytes>, threads, stored, seed);
+    compare("readWhatAllStored, warp", readWhatAllStored<Reader::Warp>, threads, stored, seed);
     DeviceArray<int> sums(static_cast<size_t>(blocks) * kItems * threads);
     const Work given{sums, 1};
     CHECK(cudaMemcpyToSymbol(work, &given, sizeof(given)));

@@ -7,7 +7,9 @@
 #include "base/walk.h"
 #include "ptx/llvm/analysis/block_uniform.h"
 #include "ptx/llvm/analysis/pauses.h"
+#include "ptx/llvm/analysis/shared_places.h"
 #include "ptx/text/op.h"
+#include "ptx/text/opcodes.h"
 
 namespace vg::ptx::gen {
 namespace {
@@ -29,16 +31,24 @@ struct Accesses {
   Origins stored, loaded;
 };
 
+// Of shared memory: stores behind the last barrier of a block that is in no loop without one, loads of loops.
+struct SharedAccesses {
+  std::vector<SharedAccess> stored, loaded;
+};
+
 class Finder {
  public:
   explicit Finder(Program& program) : program_(program) {}
 
   void run() {
-    if (program_.loops.size() < 2 || !findStops()) return;
+    if (program_.loops.empty() || !findStops()) return;
     waits_ = loopsThatWait(program_);
     findAccesses();
     for (BlockId b = 0; b < accesses_.size(); ++b)
       if (!accesses_[b].stored.empty()) guard(b);
+    if (findSharedAccesses())
+      for (BlockId b = 0; b < shared_.size(); ++b)
+        if (!shared_[b].stored.empty()) guardOnce(b);
     std::set<Point> points;
     for (BlockId b : pauses_) points.insert(endOf(program_, b));
     insertPauses(program_, points);
@@ -68,6 +78,33 @@ class Finder {
         if (i.ast->op == Op::St) find(i.sources[0], accesses_[b].stored, seenStored);
       }
     }
+  }
+
+  // Says whether there are any, and not so many that to compare them would take long.
+  bool findSharedAccesses() {
+    shared_.resize(program_.blocks.size());
+    size_t stores = 0, loads = 0;
+    for (BlockId b = 0; b < shared_.size(); ++b) {
+      const Block& block = program_.blocks[b];
+      const bool isOnce = block.loop == kNone || waits_[block.loop];
+      for (uint32_t n : block.instructions) {
+        if (isOnce && meets(program_.instructions[n])) shared_[b].stored.clear();
+        const SharedAccess access = places_.accessOf(n);
+        if (access.atomic) continue;
+        if (isOnce && access.writes) shared_[b].stored.push_back(access);
+        if (!isOnce && access.reads) shared_[b].loaded.push_back(access);
+      }
+      stores += shared_[b].stored.size();
+      loads += shared_[b].loaded.size();
+    }
+    return stores * loads != 0 && stores * loads < kMostPairs;
+  }
+
+  // Of the block or of the warp, whose own the memory is then.
+  static bool meets(const Instruction& i) { return endsInterval(i) || (isBarrier(i.ast->op) && i.ast->has(Mod::Warp)); }
+  bool meetsIn(BlockId b) const {
+    const std::vector<uint32_t>& all = program_.blocks[b].instructions;
+    return std::ranges::any_of(all, [&](uint32_t n) { return meets(program_.instructions[n]); });
   }
 
   static bool isOfManyWarps(Space space) {
@@ -145,8 +182,8 @@ class Finder {
   }
 
   // A block in front of the outermost loop around `load` that the store is not in.
-  BlockId placeBetween(LoopId store, LoopId load) {
-    while (program_.loops[load].parent != kNone && !program_.inLoop(header(store), program_.loops[load].parent))
+  BlockId placeBetween(BlockId store, LoopId load) {
+    while (program_.loops[load].parent != kNone && !program_.inLoop(store, program_.loops[load].parent))
       load = program_.loops[load].parent;
     const BlockId above = program_.immediateDominator[header(load)];
     if (above == kNone || above == header(load)) return kNone;
@@ -160,7 +197,7 @@ class Finder {
     for (BlockId load = 0; load < accesses_.size(); ++load) {
       if (!behind[load] || accesses_[load].loaded.empty()) continue;
       if (!apart(loop, program_.blocks[load].loop) || !haveOneOrigin(store, load)) continue;
-      const BlockId pause = placeBetween(loop, program_.blocks[load].loop);
+      const BlockId pause = placeBetween(store, program_.blocks[load].loop);
       if (pause == kNone || !pauses_.insert(pause).second) continue;
       const auto [rest, isNew] = tried.try_emplace(pause);
       if (isNew) rest->second = blocksBehind(store);
@@ -173,10 +210,46 @@ class Finder {
     }
   }
 
+  // --- Stores in no loop ------------------------------------------------------------------------------------------
+
+  // As blocksBehind, from the end of a block; barriers of a warp end the search, too.
+  std::vector<bool> blocksBehindOnce(BlockId from) const {
+    Walk behind(program_.blocks.size());
+    if (!pauses_.count(from)) behind.findAll(program_.blocks[from].successors);
+    while (const auto b = behind.next())
+      if (!pauses_.count(*b) && !meetsIn(*b)) behind.findAll(program_.blocks[*b].successors);
+    return behind.takeFound();
+  }
+
+  bool mayMeet(BlockId store, BlockId load) const {
+    return std::ranges::any_of(shared_[store].stored, [&](const SharedAccess& s) {
+      return std::ranges::any_of(shared_[load].loaded,
+                                 [&](const SharedAccess& l) { return places_.mayMeetInLoop(l, s); });
+    });
+  }
+
+  void guardOnce(BlockId store) {
+    std::vector<bool> behind = blocksBehindOnce(store);
+    for (BlockId load = 0; load < shared_.size(); ++load) {
+      if (!behind[load] || shared_[load].loaded.empty() || !mayMeet(store, load)) continue;
+      const BlockId pause = placeBetween(store, program_.blocks[load].loop);
+      if (pause == kNone || !pauses_.insert(pause).second) continue;
+      std::vector<bool> rest = blocksBehindOnce(store);
+      if (rest[load])  // the store comes later still
+        pauses_.erase(pause);
+      else
+        behind = std::move(rest);
+    }
+  }
+
+  static constexpr size_t kMostPairs = 1'000'000;  // of stores and loads
+
   Program& program_;
-  std::vector<bool> stops_;  // by block: an interval ends in it
-  std::vector<bool> waits_;  // by loop, as loopsThatWait
-  std::vector<bool> unmet_;  // by block: not all warps come there; made when it is first asked for
+  const SharedPlaces places_{program_};
+  std::vector<SharedAccesses> shared_;  // by block
+  std::vector<bool> stops_;             // by block: an interval ends in it
+  std::vector<bool> waits_;             // by loop, as loopsThatWait
+  std::vector<bool> unmet_;             // by block: not all warps come there; made when it is first asked for
   std::vector<Accesses> accesses_;
   std::set<BlockId> pauses_;  // at ends of blocks
 };

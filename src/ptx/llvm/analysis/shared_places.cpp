@@ -310,12 +310,13 @@ bool SharedPlaces::changesBetween(const LinearPlace& place, BlockId load, BlockI
   return false;
 }
 
+bool SharedPlaces::inOtherVariables(const SharedAccess& a, const SharedAccess& b) {
+  return !a.variables.empty() && !b.variables.empty() &&
+         std::ranges::none_of(a.variables, [&](const auto& v) { return b.variables.count(v) != 0; });
+}
+
 bool SharedPlaces::mayMeet(const SharedAccess& load, const SharedAccess& store, bool again) const {
-  const auto common = [&] {
-    return std::any_of(load.variables.begin(), load.variables.end(),
-                       [&](const auto& v) { return store.variables.count(v) != 0; });
-  };
-  if (!load.variables.empty() && !store.variables.empty() && !common()) return false;
+  if (inOtherVariables(load, store)) return false;
   if (inOtherBuffers(load.place, store.place, again)) return false;
   LinearPlace apart = store.place;
   add(apart, load.place, -1);
@@ -328,6 +329,40 @@ bool SharedPlaces::mayMeet(const SharedAccess& load, const SharedAccess& store, 
                                [&](const auto& term) { return sameInBlock(term.first, kDepth); });
   if (one) return apart.constant < load.bytes && -apart.constant < store.bytes;
   return apart.constant != 0;  // else each has its own
+}
+
+// A pointer that rounds of a loop move by the same step in all lanes, as it is in the first round and what is added.
+LinearPlace SharedPlaces::firstOfRounds(const LinearPlace& place) const {
+  LinearPlace first = place;
+  for (const auto& [value, times] : place.terms) {
+    const Value& v = program_.values[value];
+    if (v.kind != Value::Phi || v.shape.uniform() || v.incoming.size() != 2) continue;
+    for (size_t n = 0; n < 2; ++n) {
+      LinearPlace step = placeOf(v.incoming[n], kDepth);
+      if (step.terms.erase(value) == 0) continue;
+      const bool all =
+          std::ranges::all_of(step.terms, [&](const auto& term) { return sameInBlock(term.first, kDepth); });
+      if (!all) continue;
+      first.terms.erase(value);
+      add(first, placeOf(v.incoming[1 - n], kDepth), times);
+      break;
+    }
+  }
+  return first;
+}
+
+bool SharedPlaces::mayMeetInLoop(const SharedAccess& load, const SharedAccess& store) const {
+  const auto isOfRound = [&](ValueId value) { return program_.values[value].kind == Value::Phi; };
+  // How far a loop comes is unknown, so constants say nothing.
+  const bool moves = std::ranges::any_of(load.place.terms, [&](const auto& term) { return isOfRound(term.first); });
+  if (!moves) return mayMeet(load, store, false);
+  if (inOtherVariables(load, store) || inOtherBuffers(load.place, store.place, false)) return false;
+  LinearPlace apart = store.place;
+  add(apart, firstOfRounds(load.place), -1);
+  return std::ranges::any_of(apart.terms, [&](const auto& term) {
+    const bool isAlike = isOfRound(term.first) && program_.values[term.first].shape.uniform();
+    return !isAlike && !sameInBlock(term.first, kDepth);
+  });
 }
 
 }  // namespace vg::ptx::gen

@@ -37,6 +37,10 @@ class SharedPlaces {
   // around both.
   bool mayMeet(const SharedAccess& load, const SharedAccess& store, bool again) const;
 
+  // The same of a loop behind the store, and whether rounds of the loop may load what other threads have stored: not if
+  // each goes through places of its own (`a[k * threads + tid]`).
+  bool mayMeetInLoop(const SharedAccess& load, const SharedAccess& store) const;
+
  private:
   using Variables = std::set<std::pair<uint32_t, uint32_t>>;
   LinearPlace placeOf(ValueId value, int depth) const;
@@ -47,9 +51,11 @@ class SharedPlaces {
   void findTurns(ValueId value, bool turned, int depth, Turns& found) const;
   bool takeTurns(ValueId a, ValueId b) const;
   bool turnsInLoop(ValueId value) const;
+  static bool inOtherVariables(const SharedAccess& a, const SharedAccess& b);
   bool inOtherBuffers(const LinearPlace& load, const LinearPlace& store, bool again) const;
   bool changesBetween(const LinearPlace& place, BlockId load, BlockId store) const;
   bool sameInBlock(ValueId value, int depth) const;
+  LinearPlace firstOfRounds(const LinearPlace& place) const;
 
   const Program& program_;
   bool givesOutShared_ = false;  // generic addresses may be shared ones
