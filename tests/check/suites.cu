@@ -2,6 +2,7 @@
 // them): `suites NAME` runs one. What begins with `fine` is right by CUDA's rules, and checked mode must say
 // nothing with all its tools; of the others it must name the lines marked "HERE" and "OTHER" (expected-suites.tsv).
 #include <cooperative_groups.h>
+#include <dlfcn.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -230,6 +231,18 @@ static int* filled(size_t count, int from, int step) {
   return data;
 }
 
+// What a library of Verdigris's own has computed on the processor, and told.
+__global__ void fineTold(const int* in, int* out) { out[self()] = in[self()]; }
+static void runTold(int* out) {
+  int* fresh = nullptr;
+  CHECK(cudaMalloc(&fresh, kCount * sizeof(int)));
+  void* const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+  const auto told = reinterpret_cast<void (*)(const void*, size_t)>(dlsym(library, "verdigris_written"));
+  for (int k = 0; k < kCount; ++k) fresh[k] = k;
+  told(fresh, kCount * sizeof(int));
+  fineTold<<<kBlocks, kThreads>>>(fresh, out);
+}
+
 static void together(void (*kernel)(int*, int*), int* a, int* b) {
   void* arguments[] = {&a, &b};
   CHECK(cudaLaunchCooperativeKernel(reinterpret_cast<void*>(kernel), dim3(kBlocks), dim3(kThreads), arguments, 0,
@@ -298,6 +311,7 @@ void run(const char* name) {
     CHECK(cudaMemset(fresh, 0, kCount));  // so many bytes, not numbers
     partlyFilled<<<kBlocks, kThreads>>>(fresh, out);
   }
+  if (is("fineTold")) runTold(out);
   if (is("tileForgotten")) tileForgotten<<<kBlocks, kThreads>>>(data);
   if (is("fineTile")) fineTile<<<kBlocks, kThreads>>>(data);
   if (is("gridBarrierTooEarly")) together(gridBarrierTooEarly, data, out);

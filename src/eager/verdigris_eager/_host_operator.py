@@ -42,7 +42,11 @@ class HostOperator:
         if self._generator and self._seeded:
             host["generator"] = _random.on_host(given.get("generator"), index)
         _streams.wait_all(call.devices or {index}, self.name)
-        return self._give_back(self._run(call, given, host, index), given, index)
+        result = self._run(call, given, host, index)
+        for name in self._written:
+            for target in _tensors(given.get(name)):
+                _memory.tell_written(target)
+        return self._give_back(result, given, index)
 
     def _run(self, call, given, host, index):
         for name in self._outs:

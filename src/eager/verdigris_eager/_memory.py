@@ -1,6 +1,7 @@
 """The bytes of CUDA tensors of an emulated device as CPU tensors, and the way back."""
 
 import ctypes
+import os
 import threading
 
 import torch
@@ -8,6 +9,10 @@ import torch
 _MOST = 4096
 _bases = {}  # (address, bytes, type) -> a CPU tensor over these bytes; it owns nothing, so it may outlive what was there
 _lock = threading.Lock()
+_written = ctypes.CDLL("libcuda.so.1").verdigris_written
+_written.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+_written.restype = None
+_is_checked = bool(os.environ.get("VERDIGRIS_CHECK"))
 
 
 def on_host(tensor):
@@ -59,4 +64,16 @@ def on_device(tensor, device):
         tensor = tensor.resolve_conj().resolve_neg()
     result = torch.empty_like(tensor, device=device, requires_grad=False)
     on_host(result).copy_(tensor)
+    tell_written(result)
     return result
+
+
+def tell_written(tensor):
+    """Checked mode does not see what the CPU writes to memory of a device."""
+    if not _is_checked or tensor.device.type != "cuda":
+        return
+    if tensor.layout is not torch.strided:
+        _sparse_of(tensor, lambda part: tell_written(part) or part)
+    elif tensor.numel():
+        last = sum((size - 1) * stride for size, stride in zip(tensor.size(), tensor.stride()))
+        _written(tensor.data_ptr(), (last + 1) * tensor.element_size())

@@ -4,6 +4,9 @@ particular about operators of a device."""
 import copy
 import io
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -286,3 +289,36 @@ def test_the_profiler_sees_calls_and_copies(tmp_path):
     assert names.count("Memcpy DtoH (Device -> Pageable)") == 3 and names.count("Memcpy HtoD (Pageable -> Device)") == 3, names
     calls = {event["name"] for event in events if event.get("cat") == "cuda_runtime"}
     assert {"cudaMemcpyAsync", "cudaDeviceSynchronize"} <= calls, calls
+
+
+CHECKED = """
+import torch
+import triton
+import triton.language as tl
+
+@triton.jit
+def double(x, y, count: tl.constexpr):
+    at = tl.arange(0, count)
+    tl.store(y + at, tl.load(x + at) * 2)
+
+new, random = torch.arange(128, device="cuda", dtype=torch.float32), torch.rand(128, device="cuda")
+into, part = torch.empty(128, device="cuda"), torch.empty(256, device="cuda")
+torch.add(new, random, out=into)
+part[64:192].copy_(into.flip(0))
+for x in new, random, new + 1, into, part[64:192]:
+    y = torch.empty_like(x)
+    double[(1,)](x, y, count=128)
+    assert torch.equal(y, x * 2)
+print("compared")
+fresh = torch.empty(128, device="cuda")
+double[(1,)](part, fresh, count=128)
+"""
+
+
+def test_checked_mode_knows_what_operators_have_written(tmp_path):
+    """All but the last kernel read what operators have written; it reads 64 elements that nobody has."""
+    (tmp_path / "program.py").write_text(CHECKED)
+    done = subprocess.run([sys.executable, str(tmp_path / "program.py")], env={**os.environ, "VERDIGRIS_CHECK": "init"},
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    assert done.stdout.count("reads what nobody has written in kernel double") == 1, done.stdout
+    assert done.stdout.index("compared") < done.stdout.index("reads what nobody has written"), done.stdout
