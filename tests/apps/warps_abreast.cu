@@ -331,10 +331,10 @@ void sumsOfRowsOnHost(const int* in, int n, int* out) {
 
 // Every thread stores what it has; then, without a barrier, one thread or one warp goes through all of it, its own
 // first.
-enum class Reader { Thread, ThreadByBytes, Warp };
+enum class Reader { Thread, ThreadByBytes, ThreadUnrolled, Warp, BulkCopy };
 template <Reader kReader>
 __global__ void readWhatAllStored(const int* in, int* out) {
-  extern __shared__ int stored[];
+  extern __shared__ __align__(16) int stored[];
   const int n = blockDim.x, t = threadIdx.x;
   for (int item = 0; item < kItems; ++item) {
     const int first = (blockIdx.x * kItems + item) * n;
@@ -346,6 +346,21 @@ __global__ void readWhatAllStored(const int* in, int* out) {
       auto* const to = reinterpret_cast<unsigned char*>(out + first);
       for (int k = 0; k < n * 4; ++k) to[k] = from[k];
     }
+    if (kReader == Reader::ThreadUnrolled && t == 0)
+#pragma unroll
+      for (int k = 0; k < 64; ++k) out[first + k] = stored[k];
+    if (kReader == Reader::ThreadUnrolled && t >= 64) out[first + t] = stored[t];
+#ifdef WITH_BULK
+    if (kReader == Reader::BulkCopy) {
+      asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+      if (t == 0)
+        asm volatile(
+            "cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;\n cp.async.bulk.commit_group;\n"
+            "cp.async.bulk.wait_group 0;" ::"l"(out + first),
+            "r"(unsigned(__cvta_generic_to_shared(stored))), "r"(n * 4)
+            : "memory");
+    }
+#endif
     if (kReader == Reader::Warp && t < 32)
       for (int k = t; k < n; k += 32) out[first + k] = stored[k];
     __syncthreads();
@@ -403,6 +418,10 @@ int main(int argc, char**) {
     const Reference stored = itemByItem(readWhatAllStoredOnHost);
     compare("readWhatAllStored, thread", readWhatAllStored<Reader::Thread>, threads, stored, seed);
     compare("readWhatAllStored, bytes", readWhatAllStored<Reader::ThreadByBytes>, threads, stored, seed);
+    compare("readWhatAllStored, unrolled", readWhatAllStored<Reader::ThreadUnrolled>, threads, stored, seed);
+#ifdef WITH_BULK
+    compare("readWhatAllStored, bulk copy", readWhatAllStored<Reader::BulkCopy>, threads, stored, seed);
+#endif
     compare("readWhatAllStored, warp", readWhatAllStored<Reader::Warp>, threads, stored, seed);
     DeviceArray<int> sums(static_cast<size_t>(blocks) * kItems * threads);
     const Work given{sums, 1};

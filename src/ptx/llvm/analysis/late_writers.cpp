@@ -6,6 +6,7 @@
 
 #include "base/walk.h"
 #include "ptx/llvm/analysis/block_uniform.h"
+#include "ptx/llvm/analysis/lone_lane.h"
 #include "ptx/llvm/analysis/pauses.h"
 #include "ptx/llvm/analysis/shared_places.h"
 #include "ptx/text/op.h"
@@ -31,9 +32,18 @@ struct Accesses {
   Origins stored, loaded;
 };
 
-// Of shared memory: stores behind the last barrier of a block that is in no loop without one, loads of loops.
+// Of shared memory: stores behind the last barrier of a block that is in no loop without one; loads of loops, and of
+// one lane that are as many as a loop's that was unrolled.
 struct SharedAccesses {
   std::vector<SharedAccess> stored, loaded;
+};
+constexpr size_t kUnrolled = 4;
+
+// A bulk copy out of shared memory, in no loop without a barrier.
+struct CopyOut {
+  Point at;
+  bool isBehindStores = false;  // of its block
+  bool isReached = false;       // from the beginning of the block, without a barrier
 };
 
 class Finder {
@@ -41,7 +51,7 @@ class Finder {
   explicit Finder(Program& program) : program_(program) {}
 
   void run() {
-    if (program_.loops.empty() || !findStops()) return;
+    if (!findStops()) return;
     waits_ = loopsThatWait(program_);
     findAccesses();
     for (BlockId b = 0; b < accesses_.size(); ++b)
@@ -49,9 +59,9 @@ class Finder {
     if (findSharedAccesses())
       for (BlockId b = 0; b < shared_.size(); ++b)
         if (!shared_[b].stored.empty()) guardOnce(b);
-    std::set<Point> points;
-    for (BlockId b : pauses_) points.insert(endOf(program_, b));
-    insertPauses(program_, points);
+    for (const CopyOut& copy : copies_) guardCopy(copy);
+    for (BlockId b : pauses_) points_.insert(endOf(program_, b));
+    insertPauses(program_, points_);
   }
 
  private:
@@ -85,19 +95,35 @@ class Finder {
     shared_.resize(program_.blocks.size());
     size_t stores = 0, loads = 0;
     for (BlockId b = 0; b < shared_.size(); ++b) {
-      const Block& block = program_.blocks[b];
-      const bool isOnce = block.loop == kNone || waits_[block.loop];
-      for (uint32_t n : block.instructions) {
-        if (isOnce && meets(program_.instructions[n])) shared_[b].stored.clear();
-        const SharedAccess access = places_.accessOf(n);
-        if (access.atomic) continue;
-        if (isOnce && access.writes) shared_[b].stored.push_back(access);
-        if (!isOnce && access.reads) shared_[b].loaded.push_back(access);
-      }
+      findSharedAccesses(b);
       stores += shared_[b].stored.size();
       loads += shared_[b].loaded.size();
     }
     return stores * loads != 0 && stores * loads < kMostPairs;
+  }
+
+  void findSharedAccesses(BlockId b) {
+    const Block& block = program_.blocks[b];
+    auto& [stored, loaded] = shared_[b];
+    const bool isOnce = block.loop == kNone || waits_[block.loop];
+    bool isReached = true;
+    for (uint32_t at = 0; at < block.instructions.size(); ++at) {
+      const Instruction& i = program_.instructions[block.instructions[at]];
+      if (isOnce && meets(i)) {
+        stored.clear();
+        isReached = false;
+      }
+      if (isOnce && copiesOut(*i.ast)) copies_.push_back({{b, at}, !stored.empty(), isReached});
+      const SharedAccess access = places_.accessOf(block.instructions[at]);
+      if (access.atomic) continue;
+      if (isOnce && access.writes) stored.push_back(access);
+      if (access.reads) loaded.push_back(access);
+    }
+    if (isOnce && (loaded.size() < kUnrolled || !onlyOneLaneReaches(program_, b))) loaded.clear();
+  }
+
+  static bool copiesOut(const ptx::Instruction& i) {
+    return i.has(Mod::Bulk) && i.space == Space::Global && i.space2 == Space::Shared;
   }
 
   // Of the block or of the warp, whose own the memory is then.
@@ -181,13 +207,21 @@ class Finder {
     return !unmet_[b];
   }
 
-  // A block in front of the outermost loop around `load` that the store is not in.
-  BlockId placeBetween(BlockId store, LoopId load) {
-    while (program_.loops[load].parent != kNone && !program_.inLoop(store, program_.loops[load].parent))
-      load = program_.loops[load].parent;
-    const BlockId above = program_.immediateDominator[header(load)];
-    if (above == kNone || above == header(load)) return kNone;
-    return placeBefore(program_, waits_, endOf(program_, above), [&](BlockId b) { return allCome(b); }).block;
+  // A block in front of a load, and of the outermost loop around it that the store is not in.
+  BlockId placeBetween(BlockId store, BlockId load) {
+    LoopId loop = program_.blocks[load].loop;
+    if (loop != kNone && !waits_[loop]) {
+      while (program_.loops[loop].parent != kNone && !program_.inLoop(store, program_.loops[loop].parent))
+        loop = program_.loops[loop].parent;
+      load = header(loop);
+    }
+    const BlockId above = program_.immediateDominator[load];
+    if (above == kNone || above == load) return kNone;
+    return placeBefore(endOf(program_, above)).block;
+  }
+
+  Point placeBefore(Point to) {
+    return gen::placeBefore(program_, waits_, to, [&](BlockId b) { return allCome(b); });
   }
 
   void guard(BlockId store) {
@@ -197,7 +231,7 @@ class Finder {
     for (BlockId load = 0; load < accesses_.size(); ++load) {
       if (!behind[load] || accesses_[load].loaded.empty()) continue;
       if (!apart(loop, program_.blocks[load].loop) || !haveOneOrigin(store, load)) continue;
-      const BlockId pause = placeBetween(store, program_.blocks[load].loop);
+      const BlockId pause = placeBetween(store, load);
       if (pause == kNone || !pauses_.insert(pause).second) continue;
       const auto [rest, isNew] = tried.try_emplace(pause);
       if (isNew) rest->second = blocksBehind(store);
@@ -232,13 +266,29 @@ class Finder {
     std::vector<bool> behind = blocksBehindOnce(store);
     for (BlockId load = 0; load < shared_.size(); ++load) {
       if (!behind[load] || shared_[load].loaded.empty() || !mayMeet(store, load)) continue;
-      const BlockId pause = placeBetween(store, program_.blocks[load].loop);
+      const BlockId pause = placeBetween(store, load);
       if (pause == kNone || !pauses_.insert(pause).second) continue;
       std::vector<bool> rest = blocksBehindOnce(store);
       if (rest[load])  // the store comes later still
         pauses_.erase(pause);
       else
         behind = std::move(rest);
+    }
+  }
+
+  // The hardware takes a while to begin a copy that one thread asks for; here it is made at once.
+  void guardCopy(const CopyOut& copy) {
+    const BlockId block = copy.at.block;
+    const Point place = placeBefore(copy.at);
+    if (copy.isBehindStores && place.block == block) points_.insert(place);
+    if (copy.isBehindStores || !copy.isReached || place.block == kNone) return;
+    for (BlockId store = 0; store < shared_.size(); ++store) {
+      if (shared_[store].stored.empty() || !allCome(store) || !blocksBehindOnce(store)[block]) continue;
+      if (place.block == block) {
+        points_.insert(place);
+        return;
+      }
+      if (pauses_.insert(place.block).second && blocksBehindOnce(store)[block]) pauses_.erase(place.block);
     }
   }
 
@@ -251,7 +301,9 @@ class Finder {
   std::vector<bool> waits_;             // by loop, as loopsThatWait
   std::vector<bool> unmet_;             // by block: not all warps come there; made when it is first asked for
   std::vector<Accesses> accesses_;
+  std::vector<CopyOut> copies_;
   std::set<BlockId> pauses_;  // at ends of blocks
+  std::set<Point> points_;    // all of them, at last
 };
 
 }  // namespace

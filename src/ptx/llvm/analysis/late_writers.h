@@ -6,7 +6,7 @@
 // stores to shared memory that are in no loop:
 //   a[tid] = ...;
 //   if (tid == 0)
-//     for (k = 0; k < threads; k++) out[k] = a[k];
+//     for (k = 0; k < threads; k++) out[k] = a[k];     // or a bulk copy
 #pragma once
 
 #include "ptx/llvm/ir/warp_ir.h"
