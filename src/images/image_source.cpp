@@ -277,9 +277,9 @@ Result<Selected> Selector::cubin(const std::byte* bytes, size_t available) {
 Result<Selected> Selector::text(const std::byte* bytes, size_t available) {
   const char* begin = reinterpret_cast<const char*>(bytes);
   const size_t length = available == kUnknownSize ? std::strlen(begin) : strnlen(begin, available);
-  // PTX begins with white space, a comment or a directive; anything else is no form we know.
+  // PTX begins with white space, a comment, a directive or a preprocessor's line; anything else is no form we know.
   const char* const first = std::find_if(begin, begin + length, [](char c) { return !std::strchr(" \t\r\n\v\f", c); });
-  if (first == begin + length || (*first != '.' && *first != '/')) {
+  if (first == begin + length || !std::strchr("./#", *first)) {
     note("the image is neither a fat binary, nor a cubin, nor PTX text");
     return fail(CUDA_ERROR_INVALID_IMAGE, "image is neither a fat binary, nor a cubin, nor PTX text");
   }

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -221,6 +222,60 @@ TEST_F(Modules, LoadFromFiles) {
   EXPECT_EQ(run(add, 3), 115u);
   OK(cuModuleUnload(module));
   std::remove(path.c_str());
+}
+
+// PTX that went through a preprocessor begins with a line of its own, whichever way it comes in. Lines are those of the
+// text.
+TEST_F(Modules, MarkersOfAPreprocessorMayComeFirst) {
+  for (const std::string marker : {"# 1 \"counter.cu\"\n", "\n  #line 40 \"counter.cu\"\n"}) {
+    const std::string text = marker + kCounterText, path = vg::test::scratchFile("marked_module.ptx");
+    FILE* const file = std::fopen(path.c_str(), "w");
+    ASSERT_NE(file, nullptr);
+    std::fputs(text.c_str(), file);
+    std::fclose(file);
+    const auto expectCounter = [&](CUmodule module) {
+      CUfunction add = nullptr;
+      OK(cuModuleGetFunction(&add, module, "add"));
+      EXPECT_EQ(run(add, 3), 115u);
+    };
+    CUmodule module = nullptr;
+    OK(cuModuleLoadData(&module, text.c_str()));
+    expectCounter(module);
+    OK(cuModuleUnload(module));
+    OK(cuModuleLoad(&module, path.c_str()));
+    expectCounter(module);
+    OK(cuModuleUnload(module));
+    for (const bool fromFile : {false, true}) {
+      CUlinkState link = nullptr;
+      void* image = nullptr;
+      OK(cuLinkCreate(0, nullptr, nullptr, &link));
+      if (fromFile)
+        OK(cuLinkAddFile(link, CU_JIT_INPUT_PTX, path.c_str(), 0, nullptr, nullptr));
+      else
+        OK(cuLinkAddData(link, CU_JIT_INPUT_PTX, const_cast<char*>(text.c_str()), text.size() + 1, "marked", 0, nullptr,
+                         nullptr));
+      OK(cuLinkComplete(link, &image, nullptr));
+      OK(cuModuleLoadData(&module, image));
+      expectCounter(module);
+      OK(cuModuleUnload(module));
+      OK(cuLinkDestroy(link));
+    }
+    CUlibrary library = nullptr;
+    CUkernel kernel = nullptr;
+    OK(cuLibraryLoadData(&library, text.c_str(), nullptr, nullptr, 0, nullptr, nullptr, 0));
+    OK(cuLibraryGetKernel(&kernel, library, "add"));
+    OK(cuLibraryUnload(library));
+    std::remove(path.c_str());
+    const std::string broken =
+        marker + ".version 8.0\n.target sm_80\n.address_size 64\n.entry k()\n{\nadd.u32 1;\nret;\n}\n";
+    char log[512] = {};
+    CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+    void* values[] = {log, reinterpret_cast<void*>(sizeof log)};
+    EXPECT_EQ(cuModuleLoadDataEx(&module, broken.c_str(), 2, options, values), CUDA_ERROR_INVALID_PTX);
+    const auto line =
+        std::count(broken.begin(), broken.begin() + static_cast<ptrdiff_t>(broken.find("add.u32")), '\n') + 1;
+    EXPECT_NE(std::string(log).find("line " + std::to_string(line)), std::string::npos) << log;
+  }
 }
 
 TEST_F(Modules, ManagedVariablesAreSeenByTheHost) {
