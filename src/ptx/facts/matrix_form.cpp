@@ -178,15 +178,15 @@ MatrixRole turnedRole(MatrixRole role) {
 
 // Products of floats of 8, 6 and 4 bits, which single architectures have.
 struct SmallKind {
-  Mod word, shape;
+  Mod word, shape, sparseShape;
   bool pairs, scaled;
   uint8_t logBlocks, logMostBlocks;  // log2 of the scales of a row: without a word that says it, and at most
   bool mayHaveE4M3;
 };
-constexpr SmallKind kSmallKinds[] = {{Mod::KindF8f6f4, Mod::M16n8k32, false, false, 0, 0, false},
-                                     {Mod::KindMxf8f6f4, Mod::M16n8k32, false, true, 0, 0, false},
-                                     {Mod::KindMxf4, Mod::M16n8k64, true, true, 1, 1, false},
-                                     {Mod::KindMxf4nvf4, Mod::M16n8k64, true, true, 0, 2, true}};
+constexpr SmallKind kSmallKinds[] = {{Mod::KindF8f6f4, Mod::M16n8k32, Mod::M16n8k64, false, false, 0, 0, false},
+                                     {Mod::KindMxf8f6f4, Mod::M16n8k32, Mod::M16n8k64, false, true, 0, 0, false},
+                                     {Mod::KindMxf4, Mod::M16n8k64, Mod::M16n8k128, true, true, 1, 1, false},
+                                     {Mod::KindMxf4nvf4, Mod::M16n8k64, Mod::M16n8k128, true, true, 0, 2, true}};
 
 const SmallKind* smallKindOf(const Instruction& i) {
   for (const SmallKind& kind : kSmallKinds)
@@ -214,19 +214,35 @@ bool setScales(const Instruction& i, const SmallKind& kind, MatrixForm& form) {
   return true;
 }
 
+// The operand of sparse products that says whose metadata count.
+bool isSelector(const Operand& o, uint64_t most) { return o.kind == Operand::Kind::Immediate && o.bits <= most; }
+
 bool smallProductForm(const Instruction& i, const Function& f, const SmallKind& kind, MatrixShape& shape) {
   MatrixForm& form = shape.form;
-  if (!i.has(kind.shape) || !setShape(i, form) || i.has(Mod::BlockScale) != kind.scaled) return false;
-  if (kind.scaled ? !setScales(i, kind, form) : i.typeCount != 4) return false;
+  const bool isSparse = i.has(Mod::SpOrderedMetadata);
+  if (i.has(Mod::Sp) || !i.has(isSparse ? kind.sparseShape : kind.shape) || !setShape(i, form)) return false;
+  if (i.has(Mod::BlockScale) != kind.scaled || (kind.scaled ? !setScales(i, kind, form) : i.typeCount != 4))
+    return false;
   const auto a = smallType(i.types[1], kind.pairs), b = smallType(i.types[2], kind.pairs);
   const auto d = matrixType(i.types[0]), c = matrixType(i.types[3]);
   if (!a || !b || !c || d != c || !sums(Family::Eighth, *c) || (kind.scaled && c != MatrixType::F32)) return false;
   form.a = *a;
   form.b = *b;
   form.accumulators = static_cast<uint8_t>(static_cast<uint8_t>(*c) * 17);
-  const uint32_t count = registerCount(form, MatrixRole::A, *a) + registerCount(form, MatrixRole::B, *b) +
-                         registerCount(form, MatrixRole::C, *c) + (kind.scaled ? kMatrixScaleOperands : 0);
+  if (isSparse) form.flags |= kMatrixSparse;
+  uint32_t count = registerCount(form, MatrixRole::A, *a) + registerCount(form, MatrixRole::B, *b) +
+                   registerCount(form, MatrixRole::C, *c);
   addRegisters(shape, 0, count, 4);
+  if (isSparse) {
+    constexpr uint32_t kSelectorAt = 5;  // behind D, A, B, C and the metadata
+    if (i.count <= kSelectorAt || !isSelector(f.operands[i.first + kSelectorAt], 0)) return false;
+    addRegisters(shape, count, 1, 4);
+    count += 2;
+  }
+  if (kind.scaled) {
+    addRegisters(shape, count, kMatrixScaleOperands, 4);
+    count += kMatrixScaleOperands;
+  }
   shape.results = registerCount(form, MatrixRole::C, *c);
   const Operands operands = countOperands(i, f, true);
   return operands.sources == count && operands.results == shape.results;
@@ -236,7 +252,7 @@ bool productForm(const Instruction& i, const Function& f, MatrixShape& shape) {
   MatrixForm& form = shape.form;
   const bool isWmma = i.op == Op::Wmma;
   const bool isSparse = i.has(Mod::Sp) || i.has(Mod::SpOrderedMetadata);
-  if (const SmallKind* kind = smallKindOf(i)) return !isSparse && smallProductForm(i, f, *kind, shape);
+  if (const SmallKind* kind = smallKindOf(i)) return smallProductForm(i, f, *kind, shape);
   if (i.has(Mod::BlockScale) || !setShape(i, form) || (i.typeCount != 4 && !(isWmma && i.typeCount == 2))) return false;
   const bool isShort = i.typeCount == 2;  // wmma.mma of halves names only D and C
   const auto d = matrixType(i.types[0]), a = isShort ? MatrixType::F16 : matrixType(i.types[1]),
@@ -265,7 +281,7 @@ bool productForm(const Instruction& i, const Function& f, MatrixShape& shape) {
   shape.results = registerCount(form, MatrixRole::C, *d);
   shape.resultBytes = static_cast<uint8_t>(registerBytes(*d));
   if (isSparse) {
-    if (operands.last->kind != Operand::Kind::Immediate || operands.last->bits > 3) return false;
+    if (!operands.last || !isSelector(*operands.last, 3)) return false;
     form.detail |= static_cast<uint8_t>(operands.last->bits << 4);
     addRegisters(shape, count++, 1, 4);
     ++count;  // the selector
@@ -342,7 +358,7 @@ bool groupForm(const Instruction& i, const Function& f, MatrixShape& shape) {
   uint32_t next = ofA + 1;
   if (isSparse) {
     const Operand& selector = f.operands[i.first + 4];
-    if (selector.kind != Operand::Kind::Immediate || selector.bits > 3) return false;
+    if (!isSelector(selector, 3)) return false;
     form.detail |= static_cast<uint8_t>(selector.bits << 4);
     addRegisters(shape, next, 1, 4);
     next += 2;

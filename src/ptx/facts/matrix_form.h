@@ -63,7 +63,7 @@ inline constexpr uint8_t kMatrixWarp = 128;       // wmma: f16 fragments of A an
 // Of MultiplyGroup, in place of the last three. Columns of A and rows of B: elements of one k are neighbours.
 inline constexpr uint8_t kMatrixNegatedA = 32, kMatrixDescribedA = 64, kMatrixNegatedB = 128;
 
-// Bits of MatrixForm::detail, for products of floats of eight bits and fewer that are not sparse.
+// Bits of MatrixForm::detail, for products of floats of eight bits and fewer; sparse ones have no selector then.
 inline constexpr uint8_t kMatrixScaled = 128, kMatrixScalesE4M3 = 64;
 
 struct MatrixForm {
@@ -101,7 +101,7 @@ static inline bool isSmallFloat(MatrixType type) {
   return type == MatrixType::E4M3 || type == MatrixType::E5M2 || type >= MatrixType::E2M3;
 }
 static inline bool isScaledFloat(const MatrixForm& form) {
-  return isSmallFloat(form.a) && !form.has(kMatrixSparse) && (form.detail & kMatrixScaled);
+  return isSmallFloat(form.a) && (form.detail & kMatrixScaled);
 }
 // Products that no vectors are made for.
 static inline bool isPlainOnly(const MatrixForm& form) {
@@ -148,7 +148,7 @@ static inline uint32_t registerCount(const MatrixForm& form, MatrixRole role, Ma
 }
 
 // The operands of RuntimeCalls::matrix lie behind each other, 32 lanes of 4 or 8 bytes each:
-//   Multiply: A, B, C, sparse ones then the metadata     Transpose: the register
+//   Multiply: A, B, C, sparse ones then the metadata,    Transpose: the register
 //     scaled ones then scales of A, its byte and lanes, and the same three of B, as PTX numbers them
 //   LoadRows: addresses (8 bytes)                        StoreRows: addresses, registers
 //   LoadFragment: addresses, strides (4 bytes)           StoreFragment: addresses, strides, registers

@@ -148,12 +148,14 @@ class Product {
     a_ = {operands, form.a};
     b_ = {a_.registers + registerCount(form, MatrixRole::A, form.a) * bytes, form.b};
     c_ = {b_.registers + registerCount(form, MatrixRole::B, form.b) * bytes, form.c()};
-    if (form.has(kMatrixSparse))
-      std::memcpy(metadata_, c_.registers + registerCount(form, MatrixRole::C, form.c()) * bytes, sizeof metadata_);
+    const std::byte* next = c_.registers + registerCount(form, MatrixRole::C, form.c()) * bytes;
+    if (form.has(kMatrixSparse)) {
+      std::memcpy(metadata_, next, sizeof metadata_);
+      next += sizeof metadata_;
+    }
     if (isScaledFloat(form)) {
-      const std::byte* const scales = c_.registers + registerCount(form, MatrixRole::C, form.c()) * bytes;
-      ofA_ = Scales(form, scales);
-      ofB_ = Scales(form, scales + kMatrixScaleOperands / 2 * kLanes * sizeof(uint32_t));
+      ofA_ = Scales(form, next);
+      ofB_ = Scales(form, next + kMatrixScaleOperands / 2 * kLanes * sizeof(uint32_t));
     }
   }
 
@@ -205,8 +207,9 @@ class Product {
   uint64_t scaledSum(uint32_t row, uint32_t column, uint64_t c) const {
     float sum = static_cast<float>(realOf(form_.c(), c));
     const uint32_t length = form_.k() / form_.scaleBlocks();
-    for (uint32_t k = 0; k < form_.k(); ++k) {
-      const double a = realOf(form_.a, bitsOfA(0, row, k)) * ofA_.ofA(row, k / length),
+    for (uint32_t stored = 0; stored < storedK(form_); ++stored) {
+      const uint32_t k = columnOf(row, stored);
+      const double a = realOf(form_.a, bitsOfA(0, row, stored)) * ofA_.ofA(row, k / length),
                    b = realOf(form_.b, bitsOfB(0, k, column)) * ofB_.ofB(column, k / length);
       sum = static_cast<float>(std::fma(a, b, static_cast<double>(sum)));
     }
