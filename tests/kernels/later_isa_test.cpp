@@ -331,7 +331,10 @@ TEST_F(LaterIsaTest, WhatCannotRunIsNamed) {
       {"mbarrier.check_layout.layout::v1.shared::cta.b64 %p1, [%r20];", unknown},
       {"mbarrier.test_wait.phase_type::conditional.acquire.cta.shared::cta.b64 %p1, [%r20], %rd1;", unknown},
       {"add.rn.satfinite.e4m3x4 %r1, %r2, %r3;", unknown},
-      {"ldmatrix.sync.aligned.m8n16.x1.shared.s8.s4 {%r1}, [%r20];", unknown},
+      {"ldmatrix.sync.aligned.m8n16.x1.shared.s8.s4 {%r1}, [%r20];", noForm},
+      {"ldmatrix.sync.aligned.m16n16.x1.shared.b8 {%r1, %r2}, [%r20];", noForm},  // not turned
+      {"ldmatrix.sync.aligned.m16n16.x4.trans.shared.b8 {%r1, %r2, %r3, %r4}, [%r20];", noForm},
+      {"stmatrix.sync.aligned.m8n8.x1.shared.b8 [%r20], {%r1};", noForm},
       {"spcompress.b8.b2.sp::2:4.x1 {%r1}, {%r2}, {%r3, %r4}, %r5;", unknown},
       {"spdecompress.b8.b2.sp::2:8.x1 {%r1, %r2}, {%r3}, {%r4};", noForm},  // two bits count to four
       {"spdecompress.b8.b4.sp::2:4.x1 {%r1, %r2}, {%r3}, {%r4};", noForm},  // the results fit into one

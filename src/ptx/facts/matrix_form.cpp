@@ -370,11 +370,53 @@ bool groupForm(const Instruction& i, const Function& f, MatrixShape& shape) {
   return true;
 }
 
-// ldmatrix and stmatrix.
+// ldmatrix and stmatrix: what a row of 16 bytes holds.
+std::optional<MatrixType> rowElements(const Instruction& i) {
+  if (i.has(Mod::B8x16)) {
+    const bool sixths = i.has(Mod::B6x16P32);
+    if (i.typeCount || sixths == i.has(Mod::B4x16P64)) return {};
+    return sixths ? MatrixType::E2M3 : MatrixType::U4;
+  }
+  if (i.typeCount != 1) return {};
+  return i.type() == Type::B16  ? std::optional(MatrixType::F16)
+         : i.type() == Type::B8 ? std::optional(MatrixType::U8)
+                                : std::nullopt;
+}
+
+struct RowsShape {
+  Op op;
+  Mod shape;
+  bool ofHalves, ofBytes, ofParts;  // elements of 16 bits, of 8, of fewer
+  bool mayTurn, mayNotTurn;
+  uint32_t rowBlocks;  // of 8 rows
+};
+constexpr RowsShape kRowsShapes[] = {{Op::Ldmatrix, Mod::M8n8, true, false, false, true, true, 1},
+                                     {Op::Ldmatrix, Mod::M8n16, false, false, true, false, true, 1},
+                                     {Op::Ldmatrix, Mod::M16n16, false, true, true, true, false, 2},
+                                     {Op::Stmatrix, Mod::M8n8, true, false, false, true, true, 1},
+                                     {Op::Stmatrix, Mod::M16n8, false, true, false, true, false, 1}};
+
+const RowsShape* rowsShapeOf(const Instruction& i, MatrixType elements) {
+  const bool turns = i.has(Mod::Trans);
+  for (const RowsShape& row : kRowsShapes) {
+    if (row.op != i.op || !i.has(row.shape)) continue;
+    const bool exists = elements == MatrixType::F16  ? row.ofHalves
+                        : elements == MatrixType::U8 ? row.ofBytes
+                                                     : row.ofParts;
+    return exists && (turns ? row.mayTurn : row.mayNotTurn) ? &row : nullptr;
+  }
+  return nullptr;
+}
+
 bool rowsForm(const Instruction& i, const Function& f, MatrixShape& shape) {
+  constexpr uint32_t kMostTiles = 4;
   MatrixForm& form = shape.form;
-  if (!i.has(Mod::M8n8) || i.type() != Type::B16) return false;
-  form.n = i.has(Mod::X4) ? 4 : i.has(Mod::X2) ? 2 : 1;
+  const auto elements = rowElements(i);
+  const RowsShape* const known = elements ? rowsShapeOf(i, *elements) : nullptr;
+  const uint32_t tiles = known ? known->rowBlocks * (i.has(Mod::X4) ? 4 : i.has(Mod::X2) ? 2 : 1) : 0;
+  if (!tiles || tiles > kMostTiles) return false;
+  form.a = *elements;
+  form.n = static_cast<uint8_t>(tiles);
   if (i.has(Mod::Trans)) form.flags |= kMatrixTransposed;
   form.operation = i.op == Op::Ldmatrix ? MatrixOperation::LoadRows : MatrixOperation::StoreRows;
   shape.space = i.space;

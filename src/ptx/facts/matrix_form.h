@@ -68,7 +68,8 @@ inline constexpr uint8_t kMatrixScaled = 128, kMatrixScalesE4M3 = 64;
 
 struct MatrixForm {
   MatrixOperation operation{};
-  MatrixType a{}, b{};     // LoadFragment, StoreFragment: a is the type of the fragment
+  MatrixType a{}, b{};     // LoadFragment, StoreFragment: a is the type of the fragment; LoadRows, StoreRows: f16, u8,
+                           // or e2m3 and u4 for any elements of six and four bits, each of which becomes a byte
   uint8_t accumulators{};  // MatrixType of C, and of D << 4
   uint8_t m = 8, n = 8;    // LoadRows, StoreRows: n is the number of tiles; MultiplyGroup: of blocks of 8 columns
   uint8_t detail = 0;      // log2 of k in the low 4 bits; above: sparsity selector, rounding of f64, MatrixRole, or
@@ -94,6 +95,11 @@ inline constexpr uint8_t kLogOfMatrixBits[] = {4, 4, 5, 5, 6, 3, 3, 2, 2, 0, 3, 
 static inline uint32_t bitsOf(MatrixType type) { return 1u << kLogOfMatrixBits[static_cast<uint8_t>(type)]; }
 // Bytes from the first to the last element of a fragment in memory whose rows or columns are `stride` elements apart.
 uint64_t extentOf(const MatrixForm& form, uint64_t stride);
+// Of LoadRows and StoreRows: bytes that count at an address, which is a multiple of kRowAlignment.
+inline constexpr uint32_t kRowAlignment = 16;
+static inline uint32_t bytesOfRow(const MatrixForm& form) {
+  return form.a == MatrixType::E2M3 ? 12 : form.a == MatrixType::U4 ? 8 : kRowAlignment;
+}
 // The lanes of `mask` whose addresses count.
 uint32_t namingLanes(const MatrixForm& form, uint32_t mask);
 // Floats of fewer than 8 bits, or whole bytes of 8.

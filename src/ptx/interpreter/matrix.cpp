@@ -9,7 +9,7 @@ namespace {
 uint64_t addressOf(Warp& w, const Step& s, uint32_t lane) {
   const MatrixShape& shape = *s.matrix;
   const MatrixForm& form = shape.form;
-  uint64_t bytes = 16, alignment = 16;
+  uint64_t bytes = bytesOfRow(form), alignment = kRowAlignment;
   if (form.operation == MatrixOperation::LoadFragment || form.operation == MatrixOperation::StoreFragment) {
     const uint64_t stride =
         shape.order[1] == kMatrixStride ? shape.stride : w.read(lane, s.vectorSources[shape.order[1]]) & 0xffffffff;

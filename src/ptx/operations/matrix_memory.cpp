@@ -142,20 +142,51 @@ bool rowsOf(const std::byte* operands, uint32_t tiles, uint32_t mask, uint64_t (
   return all % kRowBytes == 0;
 }
 
+// A row of elements of fewer than eight bits: each becomes a byte.
+void widenRow(std::byte* row, uint32_t bits) {
+  uint64_t words[2];
+  std::memcpy(words, row, sizeof words);
+  const auto all = static_cast<unsigned __int128>(words[1]) << 64 | words[0];
+  for (uint32_t k = 0; k < kRowBytes; ++k)
+    row[k] = static_cast<std::byte>(static_cast<uint8_t>(all >> bits * k) & ((1u << bits) - 1));
+}
+
+// 16 rows of 16 bytes, and the two registers that hold columns 0 to 7 and 8 to 15 of them.
+void turnBytes(const std::byte* rows, std::byte* registers) {
+  for (uint32_t column = 0; column < kRowBytes; ++column)
+    for (uint32_t row = 0; row < kRowBytes; ++row) registers[column * kRowBytes + row] = rows[row * kRowBytes + column];
+}
+
+// A register whose lanes hold, as in accumulators, two columns of rows g and g + 8 each: the columns.
+void columnsOfBytes(const std::byte* words, std::byte* columns) {
+  for (uint32_t lane = 0; lane < kLanes; ++lane)
+    for (uint32_t k = 0; k < 4; ++k)
+      columns[(lane % 4 * 2 + k % 2) * kRowBytes + lane / 4 + k / 2 * kRows] = words[lane * 4 + k];
+}
+
 MatrixFault loadRows(const MatrixForm& form, uint32_t mask, const std::byte* operands, std::byte* results) {
   uint64_t rows[kLanes];
   if (!rowsOf(operands, form.n, mask, rows)) return MatrixFault::Misaligned;
-  for (uint32_t tile = 0; tile < form.n; ++tile) {
-    alignas(16) std::byte loaded[kTileBytes];
-    std::byte* const to = form.has(kMatrixTransposed) ? loaded : results + tile * kTileBytes;
-    for (uint32_t r = 0; r < kRows; ++r) {
-      if (rows[kRows * tile + r])
-        std::memcpy(to + r * kRowBytes, pointer(rows[kRows * tile + r]), kRowBytes);
-      else
-        std::memset(to + r * kRowBytes, 0, kRowBytes);
+  alignas(16) std::byte loaded[kLanes * kRowBytes];
+  std::byte* const to = form.has(kMatrixTransposed) ? loaded : results;
+  const uint32_t bytes = bytesOfRow(form);
+  for (uint32_t row = 0; row < kRows * form.n; ++row) {
+    std::byte* const at = to + row * kRowBytes;
+    std::memset(at, 0, kRowBytes);
+    if (!rows[row]) continue;
+    if (bytes == kRowBytes) {
+      std::memcpy(at, pointer(rows[row]), kRowBytes);
+    } else {
+      std::memcpy(at, pointer(rows[row]), bytes);
+      widenRow(at, bytes / 2);  // 16 elements
     }
-    if (form.has(kMatrixTransposed)) transpose(loaded, results + tile * kTileBytes);
   }
+  if (!form.has(kMatrixTransposed)) return MatrixFault::None;
+  if (form.a == MatrixType::F16)
+    for (uint32_t tile = 0; tile < form.n; ++tile) transpose(loaded + tile * kTileBytes, results + tile * kTileBytes);
+  else
+    for (uint32_t tile = 0; tile < form.n; tile += 2)
+      turnBytes(loaded + tile * kTileBytes, results + tile * kTileBytes);
   return MatrixFault::None;
 }
 
@@ -167,7 +198,7 @@ MatrixFault storeRows(const MatrixForm& form, uint32_t mask, const std::byte* op
     alignas(16) std::byte turned[kTileBytes];
     const std::byte* from = registers + tile * kTileBytes;
     if (form.has(kMatrixTransposed)) {
-      transpose(from, turned);
+      (form.a == MatrixType::F16 ? transpose : columnsOfBytes)(from, turned);
       from = turned;
     }
     for (uint32_t r = 0; r < kRows; ++r)

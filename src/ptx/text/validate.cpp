@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "ptx/facts/matrix_form.h"
 #include "ptx/facts/sparse_form.h"
 #include "ptx/facts/texture_form.h"
 #include "ptx/text/op.h"
@@ -198,6 +199,7 @@ const char* validate(const Instruction& i, const Function& f) {
   if (i.op == Op::Call || i.op == Op::Invalid) return nullptr;
   if (const char* why = Checker(i, f).run()) return why;
   if (rowOf(i.op).has(Trait::Texture) && !isForm(i, f)) return "there is no such form";
+  if ((i.op == Op::Ldmatrix || i.op == Op::Stmatrix) && !describeMatrix(i, f)) return "there is no such form";
   if (i.op == Op::Spdecompress && !describeSparse(i, f)) return "there is no such form";
   return nullptr;
 }

@@ -69,8 +69,9 @@ bool checkMatrix(BlockState* state, uint32_t warp, uint32_t mask, const ptx::Mat
   for (uint32_t left = naming; left; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
     auto& address = operandAt<uint64_t>(operands, 0, lane);
-    const uint64_t bytes = rows ? 16 : ptx::extentOf(form, operandAt<uint32_t>(operands, sizeof(uint64_t), lane));
-    const uint64_t alignment = rows ? 16 : std::max(ptx::bitsOf(form.a) / 8, 1u);
+    const uint64_t bytes =
+        rows ? ptx::bytesOfRow(form) : ptx::extentOf(form, operandAt<uint32_t>(operands, sizeof(uint64_t), lane));
+    const uint64_t alignment = rows ? ptx::kRowAlignment : std::max(ptx::bitsOf(form.a) / 8, 1u);
     const bool plainly = check::onlyMemory() && address >= own && address - own <= state->sharedLimit &&
                          bytes <= state->sharedLimit - (address - own) && !(address & (alignment - 1));
     if (plainly || check::judgeOne(*state, *kernel, {warp, lane, address, bytes, alignment, stores(form), line}))
