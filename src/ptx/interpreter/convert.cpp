@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "ptx/interpreter/interpreter_impl.h"
+#include "ptx/operations/random_rounding.h"
 #include "ptx/text/op.h"
 
 namespace vg::ptx::interpreter {
@@ -236,10 +237,29 @@ Rounding roundingOf(const Instruction& i) {
   return i.has(Mod::Rna) ? Rounding::NearestAway : Rounding::NearestEven;
 }
 
+void roundByChance(Warp& w, const Step& s, uint32_t mask) {
+  const RandomRounding& rounding = *s.randomRounding;
+  eachLane(mask, [&](uint32_t lane) {
+    const uint64_t random = w.read(lane, s.vectorSources[rounding.count]);
+    uint64_t made = 0;
+    for (uint32_t n = 0; n < rounding.count; ++n) {
+      const float value = asFloat(w.read(lane, s.vectorSources[rounding.source(n)]));
+      const uint64_t bits = random >> rounding.randomAt(n) & maskOf(rounding.randomBits);
+      made |= uint64_t{roundRandomly(value, static_cast<uint32_t>(bits), rounding)} << (n * rounding.elementBits);
+    }
+    w.write(lane, s.vectorTargets[0], made);
+  });
+}
+
 }  // namespace
 
+void selectRandomRounding(const Instruction& i, const Function& f, Step& s) {
+  s.randomRounding = describeRandomRounding(i, f);
+  if (s.randomRounding) s.execute = roundByChance;
+}
+
 void selectConvert(const Instruction& i, Step& s) {
-  if (i.op != Op::Cvt || i.has(Mod::Rs)) return;
+  if (i.op != Op::Cvt) return;
   const Type to = i.types[0], from = i.types[1];
   s.sat = i.has(Mod::Sat);
   s.ftz = i.has(Mod::Ftz) && !(to == Type::F16 && from == Type::F32);  // halves have room for what it would flush

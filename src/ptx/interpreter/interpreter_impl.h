@@ -14,6 +14,7 @@
 #include "ptx/facts/sparse_form.h"
 #include "ptx/interpreter/interpreter.h"
 #include "ptx/operations/half.h"
+#include "ptx/operations/random_rounding.h"
 #include "ptx/text/ast.h"
 
 namespace vg::ptx {
@@ -91,6 +92,7 @@ struct Step {
   std::shared_ptr<const MatrixShape> matrix;  // matrix instructions: operands as for textures
   std::shared_ptr<const AsyncShape> async;    // operands in vectorSources too, the destination in targets[0]
   std::optional<SparseForm> sparse;
+  std::optional<RandomRounding> randomRounding;  // operands as for textures
 };
 
 struct CallSite {
@@ -173,6 +175,7 @@ void selectCluster(const Instruction& i, Step& s);
 void selectAsync(const Instruction& i, const Function& f, Step& s);
 void selectTexture(const Instruction& i, const Function& f, Step& s);
 void selectMatrix(const Instruction& i, const Function& f, Step& s);
+void selectRandomRounding(const Instruction& i, const Function& f, Step& s);
 void selectSparse(const Instruction& i, const Function& f, Step& s);
 // The traits of a program whose steps are all there.
 void findTraits(Program& program);

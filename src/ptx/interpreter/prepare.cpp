@@ -169,6 +169,9 @@ class Preparation {
     } else if (i.op == Op::Spdecompress) {
       operands_->fillFlattened(i, s);
       selectSparse(i, *f_, s);
+    } else if (i.op == Op::Cvt && i.has(Mod::Rs)) {
+      operands_->fillFlattened(i, s);
+      selectRandomRounding(i, *f_, s);
     } else if (rowOf(i.op).has(Trait::Matrix)) {
       operands_->fillFlattened(i, s);
       selectMatrix(i, *f_, s);

@@ -62,15 +62,20 @@ const FloatFormat* formatOf(Type type) {
       return &kSingle;
     case Type::E4M3:
     case Type::E4M3x2:
+    case Type::E4M3x4:
       return &kE4M3;
     case Type::E5M2:
     case Type::E5M2x2:
+    case Type::E5M2x4:
       return &kE5M2;
     case Type::E2M3x2:
+    case Type::E2M3x4:
       return &kE2M3;
     case Type::E3M2x2:
+    case Type::E3M2x4:
       return &kE3M2;
     case Type::E2M1x2:
+    case Type::E2M1x4:
       return &kE2M1;
     default:
       return nullptr;

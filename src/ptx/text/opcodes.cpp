@@ -8,7 +8,7 @@ namespace {
 constexpr size_t kOps = std::size(rows::kOpcodes);
 
 struct Lists {
-  InlineText<128> types;
+  InlineText<144> types;
   InlineText<400> words;
 };
 constexpr Lists kLists[] = {

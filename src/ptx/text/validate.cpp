@@ -5,6 +5,7 @@
 #include "ptx/facts/matrix_form.h"
 #include "ptx/facts/sparse_form.h"
 #include "ptx/facts/texture_form.h"
+#include "ptx/operations/random_rounding.h"
 #include "ptx/text/op.h"
 #include "ptx/text/opcodes.h"
 
@@ -199,6 +200,7 @@ const char* validate(const Instruction& i, const Function& f) {
   if (i.op == Op::Call || i.op == Op::Invalid) return nullptr;
   if (const char* why = Checker(i, f).run()) return why;
   if (rowOf(i.op).has(Trait::Texture) && !isForm(i, f)) return "there is no such form";
+  if (i.op == Op::Cvt && i.has(Mod::Rs) && !describeRandomRounding(i, f)) return "there is no such form";
   if ((i.op == Op::Ldmatrix || i.op == Op::Stmatrix) && !describeMatrix(i, f)) return "there is no such form";
   if (i.op == Op::Spdecompress && !describeSparse(i, f)) return "there is no such form";
   return nullptr;

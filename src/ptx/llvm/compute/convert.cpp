@@ -63,7 +63,10 @@ void Conversions::computeConvert(const Instruction& i, ArrayRef<Value*> s, Small
     r.push_back(out);
     return;
   }
-  if (ast.has(Mod::Rs)) unsupported(i, "stochastic rounding");
+  if (ast.has(Mod::Rs)) {
+    r.push_back(roundByChance(i, s));
+    return;
+  }
   if (ast.typeCount > 1 && (isNarrowPair(to) || isNarrowPair(ast.types[1]))) {
     r.push_back(convertPairs(i, s));
     return;

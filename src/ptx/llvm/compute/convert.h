@@ -3,6 +3,7 @@
 
 #include "ptx/llvm/compute/float_pieces.h"
 #include "ptx/llvm/emit/part.h"
+#include "ptx/operations/random_rounding.h"
 
 namespace vg::ptx::gen {
 
@@ -34,6 +35,8 @@ class Conversions : public EmitterPart {
   Value* convertPairs(const Instruction& i, llvm::ArrayRef<Value*> s);
   Value* narrowFloat(Value* x, Type type);
   Value* widenNarrow(Value* element, Type type);
+  Value* roundByChance(const Instruction& i, llvm::ArrayRef<Value*> s);
+  Value* randomlyRounded(Value* x, Value* random, const RandomRounding& rounding);
   Value* exponentOf(Value* x, bool upward, bool finite);
   Value* powerOf(Value* code);
   Value* pairElement(Value* pair, Type type, uint32_t n);

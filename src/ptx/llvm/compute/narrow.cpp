@@ -1,4 +1,4 @@
-// cvt to and from pairs of numbers of eight bits and less: e4m3, e5m2, e3m2, e2m3, e2m1, ue8m0.
+// cvt to and from pairs of numbers of eight bits and less: e4m3, e5m2, e3m2, e2m3, e2m1, ue8m0. And cvt.rs.
 #include "ptx/llvm/compute/convert.h"
 
 #include <cmath>
@@ -134,6 +134,51 @@ llvm::Value* Conversions::convertPairs(const Instruction& i, ArrayRef<Value*> s)
     else
       unsupported(i, "format");
     out = out ? b_.CreateOr(out, b_.CreateShl(element, b_.number(element, b_.getInt32Ty(), bits))) : element;
+  }
+  return out;
+}
+
+// One element of cvt.rs as roundRandomly makes it, on integers.
+llvm::Value* Conversions::randomlyRounded(Value* x, Value* random, const RandomRounding& rounding) {
+  const FloatFormat& f = rounding.format;
+  LType* const word = b_.getInt32Ty();
+  Value* const bits = b_.asInteger(x, 32);
+  const auto n32 = [&](uint64_t v) { return b_.number(bits, word, v); };
+  const uint32_t bias = (1u << (f.exponentBits - 1)) - 1, dropped = 23u - f.fractionBits,
+                 sign = 1u << (f.exponentBits + f.fractionBits);
+  Value* const magnitude = b_.CreateAnd(bits, n32(0x7fffffff));
+  Value* const lifted = b_.CreateAdd(magnitude, b_.CreateShl(random, n32(dropped - rounding.randomBits)));
+  Value* out = b_.CreateSub(b_.CreateLShr(lifted, n32(dropped)), n32(uint64_t{127 - bias} << f.fractionBits));
+  if (bias < 127) {  // subnormal results: in units of the last random bit
+    Value* const isSmall = b_.CreateICmpULT(magnitude, n32(uint64_t{128 - bias} << 23));
+    Value* const small = b_.asFloat(b_.CreateSelect(isSmall, magnitude, n32(0)), b_.getFloatTy());
+    const double units = std::ldexp(1.0, static_cast<int>(bias - 1 + f.fractionBits + rounding.randomBits));
+    Value* const scaled =
+        b_.CreateFPToSI(b_.CreateFMul(small, b_.real(small, b_.getFloatTy(), units)), bits->getType());
+    out = b_.CreateSelect(isSmall, b_.CreateLShr(b_.CreateAdd(scaled, random), n32(rounding.randomBits)), out);
+  }
+  const uint32_t largest = largestFinite(f) + !rounding.isFinite;  // infinity follows the largest number
+  out = b_.callIntrinsic(llvm::Intrinsic::umin, {out->getType()}, {out, n32(largest)});
+  out = b_.CreateOr(out, b_.CreateAnd(b_.CreateLShr(bits, n32(31 - f.exponentBits - f.fractionBits)), n32(sign)));
+  return b_.CreateSelect(b_.CreateFCmpUNO(x, x), n32(f.hasNaN ? sign - 1 : largest), out);
+}
+
+llvm::Value* Conversions::roundByChance(const Instruction& i, ArrayRef<Value*> s) {
+  const auto rounding = describeRandomRounding(*i.ast, *i.function);
+  if (!rounding || s.size() != rounding->count + 1) unsupported(i, "operands");
+  Value* const word = b_.asInteger(s[rounding->count], 32);
+  const auto n32 = [&](uint64_t v) { return b_.number(word, b_.getInt32Ty(), v); };
+  Value* out = nullptr;
+  for (uint32_t n = 0; n < rounding->count; ++n) {
+    Value* x = b_.asFloat(s[rounding->source(n)], b_.getFloatTy());
+    if (rounding->isNeverNegative) {
+      Value* const zero = b_.real(x, b_.getFloatTy(), 0.0);
+      x = b_.CreateSelect(b_.CreateFCmpOLE(x, zero), zero, x);
+    }
+    Value* const random =
+        b_.CreateAnd(b_.CreateLShr(word, n32(rounding->randomAt(n))), n32((uint64_t{1} << rounding->randomBits) - 1));
+    Value* const element = randomlyRounded(x, random, *rounding);
+    out = out ? b_.CreateOr(out, b_.CreateShl(element, n32(uint64_t{n} * rounding->elementBits))) : element;
   }
   return out;
 }
