@@ -359,6 +359,7 @@ bool judgeOne(ptx::BlockState& block, const CompiledKernel& kernel, const LaneAc
   access.alignment = asked.alignment;
   access.instruction = kernel.at(asked.line);
   if (access.instruction) access.space = access.instruction->space;
+  if (asked.isShared) access.space = ptx::Space::Shared;
   nameShared(block, access);
   note(block, asked.warp, asked.lane, asked.line);
   return checks.allows(access, access.isShared ? Own::No : ownership(block, kernel, {}, access));

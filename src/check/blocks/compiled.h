@@ -65,6 +65,7 @@ struct LaneAccess {
   uint64_t address, bytes, alignment;
   bool stores;
   uint32_t line;
+  bool isShared = false;  // whatever the instruction says
 };
 bool judgeOne(ptx::BlockState& block, const CompiledKernel& kernel, const LaneAccess& access);
 

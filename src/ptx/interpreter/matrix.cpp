@@ -19,12 +19,45 @@ uint64_t addressOf(Warp& w, const Step& s, uint32_t lane) {
   return reinterpret_cast<uint64_t>(w.range(lane, s, s.vectorSources[0], bytes, alignment, shape.space));
 }
 
-MatrixFault run(Warp& w, const MatrixForm& form, uint32_t mask, const std::byte* operands, std::byte* results) {
-  if (form.operation == MatrixOperation::Multiply) return multiplyPlainly(form, operands, results), MatrixFault::None;
-  if (form.operation != MatrixOperation::MultiplyGroup) return moveMatrix(form, mask, operands, results);
+// What a product of four warps reads of shared memory; the lowest lane stands for all.
+class ObservedReads final : public GroupReads {
+ public:
+  ObservedReads(Warp& w, const Step& s, uint32_t mask) : w_(w) {
+    access_.kind = Access::Kind::Load;
+    access_.isShared = true;
+    access_.space = Space::Shared;
+    access_.lane = static_cast<uint8_t>(std::countr_zero(mask));
+    access_.warp = w.index;
+    access_.bytes = access_.alignment = 16;
+    access_.instruction = s.i;
+    w.noteWhere(access_.lane, s.i);
+  }
+  bool allows(uint32_t place) override {
+    access_.address = w_.block->sharedOffset + place;
+    return w_.observer->allows(access_, BlockObserver::Own::No);
+  }
+
+ private:
+  Warp& w_;
+  Access access_;
+};
+
+MatrixFault runGroup(Warp& w, const Step& s, uint32_t mask, const std::byte* operands, std::byte* results) {
+  const MatrixForm& form = s.matrix->form;
+  if (w.watched && mask) {
+    ObservedReads reads(w, s, mask);
+    if (!mayRead(form, w.index, operands, reads)) return MatrixFault::None;  // zeros
+  }
   const BlockState& state = *w.block;
   return multiplyGroup(form, w.index, {state.shared + state.sharedOffset, state.sharedLimit}, operands, results,
                        kPlainMatrixEngine);
+}
+
+MatrixFault run(Warp& w, const Step& s, uint32_t mask, const std::byte* operands, std::byte* results) {
+  const MatrixForm& form = s.matrix->form;
+  if (form.operation == MatrixOperation::Multiply) return multiplyPlainly(form, operands, results), MatrixFault::None;
+  if (form.operation == MatrixOperation::MultiplyGroup) return runGroup(w, s, mask, operands, results);
+  return moveMatrix(form, mask, operands, results);
 }
 
 template <uint32_t kOperandBytes, uint32_t kResultBytes>
@@ -42,7 +75,7 @@ void perform(Warp& w, const Step& s, uint32_t mask) {
         value = w.read(lane, s.vectorSources[shape.order[k]]);
       std::memcpy(at + lane * shape.operandBytes[k], &value, shape.operandBytes[k]);
     });
-  if (const MatrixFault fault = run(w, shape.form, mask, operands, results); fault != MatrixFault::None)
+  if (const MatrixFault fault = run(w, s, mask, operands, results); fault != MatrixFault::None)
     w.trap(mask, fault == MatrixFault::Misaligned ? TrapReason::MisalignedAddress : TrapReason::SharedOutOfRange, s);
   eachLane(mask, [&](uint32_t lane) {
     for (uint32_t k = 0; k < shape.results; ++k) {

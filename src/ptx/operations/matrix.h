@@ -55,6 +55,18 @@ MatrixFault multiplyGroup(const MatrixForm& form, uint32_t warp, const GroupMemo
 MatrixFault runGroup(const MatrixForm& form, uint32_t warp, const GroupMemory& memory, const std::byte* operands,
                      std::byte* results);
 
+// What multiplyGroup reads of shared memory, told before it does.
+class GroupReads {
+ public:
+  // 16 bytes at this place of the block's shared memory, or beyond it. False: the product must not be made.
+  virtual bool allows(uint32_t place) = 0;
+
+ protected:
+  ~GroupReads() = default;
+};
+// Whether all are allowed; none is asked about behind one that is not.
+bool mayRead(const MatrixForm& form, uint32_t warp, const std::byte* operands, GroupReads& reads);
+
 // Where the k-th stored element of a row of a sparse A stands in the whole row. `metadata`: 32 words, in lane order.
 uint32_t sparseColumn(const MatrixForm& form, const uint32_t* metadata, uint32_t row, uint32_t k);
 

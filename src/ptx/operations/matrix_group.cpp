@@ -16,8 +16,7 @@ constexpr uint32_t kAddressMask = (1u << 18) - 1;  // of shared memory, in descr
 class SharedMatrix {
  public:
   // `neighbours`: elements of one k are neighbours, else those of one row of A, or column of B.
-  SharedMatrix(const GroupMemory& memory, uint64_t descriptor, bool neighbours)
-      : memory_(memory), neighbours_(neighbours) {
+  SharedMatrix(uint64_t descriptor, bool neighbours) : neighbours_(neighbours) {
     const auto field = [&](unsigned at) { return static_cast<uint32_t>(descriptor >> at & 0x3fff) * kUnit; };
     start_ = field(0);
     leading_ = field(16);
@@ -27,46 +26,53 @@ class SharedMatrix {
     logOfUnits_ = kLogOfUnits[descriptor >> 62];
   }
 
-  // Rows `line` to line + 7 of a tile: the bytes of k from `along` on. False: not in shared memory.
-  bool tile(uint32_t line, uint32_t along, std::byte* to) const {
-    return neighbours_ ? turned(line, along / 2, to) : straight(line, along, to);
+  // Calls `unit(n, place)` for the eight units of 16 bytes, in shared memory, that hold rows `line` to line + 7 of a
+  // tile, the bytes of k from `along` on. False: one call was.
+  template <class Unit>
+  bool eachUnit(uint32_t line, uint32_t along, Unit unit) const {
+    return neighbours_ ? turned(line, along / 2, unit) : straight(line, along, unit);
+  }
+
+  // The tile. False: not in shared memory.
+  bool tile(const GroupMemory& memory, uint32_t line, uint32_t along, std::byte* to) const {
+    return eachUnit(line, along, [&](uint32_t n, uint32_t place) {
+      if (place + kUnit > memory.bytes) return false;
+      const std::byte* const from = memory.start + place;
+      if (!neighbours_) return std::memcpy(to + n * kUnit, from, kUnit), true;
+      for (uint32_t e = 0; e < 8; ++e) std::memcpy(to + e * kUnit + 2 * n, from + 2 * e, 2);
+      return true;
+    });
   }
 
  private:
   uint32_t width() const { return kUnit << logOfUnits_; }
 
   // Units of 16 bytes change places in rows of 128 bytes that count from where a pattern begins.
-  const std::byte* at(uint32_t offset) const {
-    uint32_t address = start_ + offset;
-    const uint32_t row = (address >> 7) - base_;
-    address = (address ^ (row & ((1u << logOfUnits_) - 1)) * kUnit) & kAddressMask;
-    return address + kUnit <= memory_.bytes ? memory_.start + address : nullptr;
+  uint32_t at(uint32_t offset) const {
+    const uint32_t address = start_ + offset, row = (address >> 7) - base_;
+    return (address ^ (row & ((1u << logOfUnits_) - 1)) * kUnit) & kAddressMask;
   }
 
-  bool straight(uint32_t line, uint32_t along, std::byte* to) const {
+  template <class Unit>
+  bool straight(uint32_t line, uint32_t along, Unit unit) const {
     const uint32_t column = logOfUnits_ ? along % width() + along / width() * leading_ : along / kUnit * leading_;
-    for (uint32_t k = 0; k < 8; ++k) {
-      const std::byte* const from = at((line + k) / 8 * stride_ + (line + k) % 8 * width() + column);
-      if (!from) return false;
-      std::memcpy(to + k * kUnit, from, kUnit);
-    }
+    for (uint32_t n = 0; n < 8; ++n)
+      if (!unit(n, at((line + n) / 8 * stride_ + (line + n) % 8 * width() + column))) return false;
     return true;
   }
 
   // Elements of 16 bits, eight of one k in a unit.
-  bool turned(uint32_t line, uint32_t k, std::byte* to) const {
+  template <class Unit>
+  bool turned(uint32_t line, uint32_t k, Unit unit) const {
     const uint32_t bytes = line * 2;
     const uint32_t across = logOfUnits_ ? bytes % width() + bytes / width() * leading_ : bytes / kUnit * stride_;
     for (uint32_t n = 0; n < 8; ++n) {
       const uint32_t rows = (k + n) / 8 * (logOfUnits_ ? stride_ : leading_);
-      const std::byte* const from = at(rows + (k + n) % 8 * width() + across);
-      if (!from) return false;
-      for (uint32_t e = 0; e < 8; ++e) std::memcpy(to + e * kUnit + 2 * n, from + 2 * e, 2);
+      if (!unit(n, at(rows + (k + n) % 8 * width() + across))) return false;
     }
     return true;
   }
 
-  const GroupMemory memory_;
   const bool neighbours_;
   uint32_t start_, leading_, stride_, base_, logOfUnits_;
 };
@@ -91,33 +97,59 @@ MatrixForm blockOf(const MatrixForm& group) {
   return form;
 }
 
+// The operands that say what is in shared memory; what follows them.
+struct Operands {
+  Operands(const MatrixForm& group, const std::byte* operands)
+      : a(wordAt(operands), group.has(kMatrixColumnsA)),
+        b(wordAt(operands + bytesOfA(group)), group.has(kMatrixRowsB)),
+        next(operands + bytesOfA(group) + 8 * kLanes) {}
+
+  static uint32_t bytesOfA(const MatrixForm& group) { return (group.has(kMatrixDescribedA) ? 8 : 16) * kLanes; }
+  static uint64_t wordAt(const std::byte* from) {
+    uint64_t word;
+    std::memcpy(&word, from, sizeof word);
+    return word;
+  }
+
+  SharedMatrix a, b;  // a: if it is described
+  const std::byte* next;
+};
+
+uint32_t tilesOfA(const MatrixForm& form) { return storedK(form) * bitsOf(form.a) / 8 / kUnit; }
+uint32_t firstRow(uint32_t warp) { return warp % kWarpsOfGroup * 16; }
+
 }  // namespace
+
+bool mayRead(const MatrixForm& group, uint32_t warp, const std::byte* operands, GroupReads& reads) {
+  const MatrixForm form = blockOf(group);
+  const Operands given(group, operands);
+  const auto ask = [&](uint32_t, uint32_t place) { return reads.allows(place); };
+  for (uint32_t k = 0; group.has(kMatrixDescribedA) && k < tilesOfA(form); ++k)
+    for (uint32_t half = 0; half < 2; ++half)
+      if (!given.a.eachUnit(firstRow(warp) + 8 * half, k * kUnit, ask)) return false;
+  for (uint32_t column = 0; column < group.n; ++column)
+    for (uint32_t k = 0; k < tilesAlongK(form.k(), form.b); ++k)
+      if (!given.b.eachUnit(8 * column, k * kUnit, ask)) return false;
+  return true;
+}
 
 MatrixFault multiplyGroup(const MatrixForm& group, uint32_t warp, const GroupMemory& memory, const std::byte* operands,
                           std::byte* results, const MatrixEngine& engine) {
   const MatrixForm form = blockOf(group);
-  const auto descriptor = [](const std::byte* from) {
-    uint64_t word;
-    std::memcpy(&word, from, sizeof word);
-    return word;
-  };
   // Behind each other: A, B, C, metadata, as Multiply has them.
   alignas(64) std::array<std::byte, 4 * kTileBytes + 4 * kTileBytes + 4 * kTileBytes + kTileBytes> block;
   std::byte* const a = block.data();
-  const uint32_t tiles = storedK(form) * bitsOf(form.a) / 8 / kUnit;
-  const std::byte* next = operands + (group.has(kMatrixDescribedA) ? 8 : 16) * kLanes;
+  const Operands given(group, operands);
   if (group.has(kMatrixDescribedA)) {
-    const SharedMatrix matrix(memory, descriptor(operands), group.has(kMatrixColumnsA));
-    const uint32_t row = warp % kWarpsOfGroup * 16;
-    for (uint32_t k = 0; k < tiles; ++k)
+    for (uint32_t k = 0; k < tilesOfA(form); ++k)
       for (uint32_t half = 0; half < 2; ++half)
-        if (!matrix.tile(row + 8 * half, k * kUnit, a + (2 * k + half) * kTileBytes)) return MatrixFault::OutOfShared;
+        if (!given.a.tile(memory, firstRow(warp) + 8 * half, k * kUnit, a + (2 * k + half) * kTileBytes))
+          return MatrixFault::OutOfShared;
   } else {
     std::memcpy(a, operands, 4 * kTileBytes);
   }
   if (group.has(kMatrixNegatedA)) negate(a, 4 * kTileBytes, form.a);
-  const SharedMatrix matrix(memory, descriptor(next), group.has(kMatrixRowsB));
-  next += 8 * kLanes;
+  const std::byte* next = given.next;
   const uint32_t ofB = tilesAlongK(form.k(), form.b), bytesOfC = 2 * registersOfC(form.c()) * kTileBytes;
   std::byte *const b = a + 4 * kTileBytes, *const c = b + ofB * kTileBytes;
   if (group.has(kMatrixSparse)) {
@@ -129,7 +161,7 @@ MatrixFault multiplyGroup(const MatrixForm& group, uint32_t warp, const GroupMem
   next += kTileBytes;
   for (uint32_t column = 0; column < group.n; ++column, next += bytesOfC, results += bytesOfC) {
     for (uint32_t k = 0; k < ofB; ++k)
-      if (!matrix.tile(8 * column, k * kUnit, b + k * kTileBytes)) return MatrixFault::OutOfShared;
+      if (!given.b.tile(memory, 8 * column, k * kUnit, b + k * kTileBytes)) return MatrixFault::OutOfShared;
     if (group.has(kMatrixNegatedB)) negate(b, ofB * kTileBytes, form.b);
     if (accumulates)
       std::memcpy(c, next, bytesOfC);

@@ -7,6 +7,7 @@
 #include "backend/cpu/run/block.h"
 #include "backend/cpu/run/thread.h"
 #include "check/blocks/compiled.h"
+#include "ptx/operations/matrix.h"
 
 namespace vg::backend::cpu {
 namespace {
@@ -80,6 +81,38 @@ bool checkMatrix(BlockState* state, uint32_t warp, uint32_t mask, const ptx::Mat
     if (rows) address = addressOf(nowhere);
   }
   return allowed || rows;
+}
+
+namespace {
+
+// All lanes read all of it; the lowest one stands for them.
+class SharedReads final : public ptx::GroupReads {
+ public:
+  SharedReads(BlockState& state, const check::CompiledKernel& kernel, uint32_t warp, uint32_t lane, uint32_t line)
+      : state_(state), kernel_(kernel), warp_(warp), lane_(lane), line_(line) {}
+
+  bool allows(uint32_t place) override {
+    constexpr uint64_t kBytes = 16;
+    if (check::onlyMemory() && place + kBytes <= state_.sharedLimit) return true;
+    const uint64_t address = addressOf(state_.shared) + state_.sharedOffset + place;
+    return check::judgeOne(state_, kernel_, {warp_, lane_, address, kBytes, kBytes, false, line_, true});
+  }
+
+ private:
+  BlockState& state_;
+  const check::CompiledKernel& kernel_;
+  const uint32_t warp_, lane_, line_;
+};
+
+}  // namespace
+
+bool checkGroup(BlockState* state, uint32_t warp, uint32_t mask, const ptx::MatrixForm& form, uint32_t line,
+                const void* operands) {
+  const check::CompiledKernel* const kernel = kernelOf(*state);
+  if (!kernel || !mask) return true;
+  const KernelThread::Critical critical(ResidentBlock::of(state).thread());
+  SharedReads reads(*state, *kernel, warp, static_cast<uint32_t>(std::countr_zero(mask)), line);
+  return ptx::mayRead(form, warp, static_cast<const std::byte*>(operands), reads);
 }
 
 }  // namespace vg::backend::cpu

@@ -21,5 +21,8 @@ void tellMeeting(ptx::BlockState* state, uint32_t warp, uint32_t mask, ptx::Meet
 // Whether a matrix instruction may go on. Of rows, lanes that may not name `nowhere`, 16 bytes, instead.
 bool checkMatrix(ptx::BlockState* state, uint32_t warp, uint32_t mask, const ptx::MatrixForm& form, uint32_t line,
                  void* operands, void* nowhere);
+// The same of a product of four warps, which reads shared memory.
+bool checkGroup(ptx::BlockState* state, uint32_t warp, uint32_t mask, const ptx::MatrixForm& form, uint32_t line,
+                const void* operands);
 
 }  // namespace vg::backend::cpu

@@ -378,6 +378,10 @@ void release(BlockState* state, uint32_t warp, uint32_t mask, const uint64_t* ad
 
 void multiplyGroup(BlockState& state, uint32_t warp, uint32_t mask, const ptx::MatrixForm& form, uint32_t line,
                    const void* operands, void* results) {
+  if (check::any() && !checkGroup(&state, warp, mask, form, line, operands)) {
+    std::memset(results, 0, ptx::kGroupResultBytes);
+    return;
+  }
   const ptx::GroupMemory memory{state.shared + state.sharedOffset, state.sharedLimit};
   const ptx::MatrixFault fault =
       ptx::runGroup(form, warp, memory, static_cast<const std::byte*>(operands), static_cast<std::byte*>(results));
