@@ -253,6 +253,8 @@ class Describer {
 
 }  // namespace
 
+bool mayHold(const Instruction& i) { return i.op == Op::Mbarrier && i.has(Mod::TryWait); }
+
 bool isAsync(const Instruction& i) {
   switch (i.op) {
     case Op::Mbarrier:

@@ -56,6 +56,7 @@ inline constexpr uint8_t kReports = 1;     // to the barrier object of kAsyncBar
 inline constexpr uint8_t kMulticast = 2;   // to the blocks of kAsyncBlocks
 inline constexpr uint8_t kByParity = 4;    // BarrierTest
 inline constexpr uint8_t kDrops = 8;       // BarrierArrive: the thread takes part no longer
+inline constexpr uint8_t kHolds = 8;       // BarrierTest: no loop asks again, so others run before the answer is no
 inline constexpr uint8_t kExpects = 16;    // BarrierArrive: kAsyncCount is bytes to expect
 inline constexpr uint8_t kCounted = 32;    // BarrierArrive: kAsyncCount arrivals
 inline constexpr uint8_t kMasked = 64;     // Copy: only the bytes of every 16 that kAsyncMask names
@@ -91,6 +92,9 @@ struct AsyncShape {
 };
 
 bool isAsync(const Instruction& i);
+// mbarrier.try_wait, which may hold a thread until the phase has ended. Where no loop asks again (kHolds), programs
+// rely on it; in loops the loop itself lets others run.
+bool mayHold(const Instruction& i);
 // clusterlaunchcontrol.try_cancel: blocks that have not begun may be taken away while others run, so they are handed
 // out one by one.
 bool cancelsClusters(const Instruction& i);

@@ -21,8 +21,23 @@ uint32_t callsBetween(const FunctionCode& code, size_t first, size_t last) {
   return innocent;
 }
 
-void findLoops(const FunctionCode& code, KernelTraits& t) {
+// What stands in no loop: `inLoops` counts loops that begin, or have ended, at each step.
+void holdWhereNothingAsksAgain(FunctionCode& code, const std::vector<int32_t>& inLoops, KernelTraits& t) {
+  int32_t depth = 0;
+  for (size_t k = 0; k < code.steps.size(); ++k) {
+    depth += inLoops[k];
+    Step& s = code.steps[k];
+    if (depth || !s.async || !mayHold(*s.i)) continue;
+    AsyncShape shape = *s.async;
+    shape.form.flags |= kHolds;
+    s.async = std::make_shared<const AsyncShape>(std::move(shape));
+    t.waits = true;
+  }
+}
+
+void findLoops(FunctionCode& code, KernelTraits& t) {
   std::vector<uint32_t> polls(code.steps.size() + 1);
+  std::vector<int32_t> inLoops(code.steps.size() + 1);
   for (size_t k = 0; k < code.steps.size(); ++k) {
     const Step& s = code.steps[k];
     polls[k + 1] = polls[k] + (s.polls || s.flow == Flow::Call);
@@ -31,12 +46,15 @@ void findLoops(const FunctionCode& code, KernelTraits& t) {
     const auto branch = [&](uint32_t target) {
       if (target > k) return;
       t.loops = true;
+      ++inLoops[target];
+      --inLoops[k + 1];
       t.polls |= polls[k + 1] - polls[target] > callsBetween(code, target, k);
     };
     if (s.flow == Flow::Branch) branch(s.destination);
     if (s.flow == Flow::BranchTable)
       for (uint32_t target : code.tables[s.destination]) branch(target);
   }
+  holdWhereNothingAsksAgain(code, inLoops, t);
 }
 
 }  // namespace
@@ -55,7 +73,7 @@ void findTraits(Program& program) {
   }
   uint32_t slots = 0;
   for (uint32_t f : program.uses.functions) {
-    const FunctionCode& code = *program.functions[f];
+    FunctionCode& code = *program.functions[f];
     slots = std::max(slots, code.slots);
     for (const Variable& v : code.function->variables)
       if (v.space == Space::Local) t.localPerThread += static_cast<uint32_t>(std::min<uint64_t>(v.size, 1u << 30));

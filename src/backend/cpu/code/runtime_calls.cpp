@@ -115,11 +115,47 @@ void cancelClusters(BlockState* state, uint32_t mask, uint64_t* lanes) {
   }
 }
 
-void asynchronous(BlockState* state, uint32_t warp, uint32_t mask, uint64_t form, uint32_t line, uint64_t* lanes) {
-  if (ptx::asyncFormOf(form).operation == ptx::AsyncOperation::CancelCluster) cancelClusters(state, mask, lanes);
+// mbarrier.try_wait that no loop repeats: others run before the answer of a lane is that the phase goes on.
+void tryWait(BlockState* state, uint32_t warp, uint32_t mask, ptx::AsyncForm form, uint32_t line, uint64_t* lanes,
+             const void* from) {
+  constexpr uint32_t kTurns = 64;  // in each of which every other warp of the block runs until it stops
   ResidentBlock& block = ResidentBlock::of(state);
-  if (ptx::performAsync(state, warp, mask, ptx::asyncFormOf(form), line, lanes, block.objects().watch()))
-    block.thread().noteProgress();
+  uint64_t objects[ptx::kWarpSize];  // the answers take their places
+  std::copy_n(lanes + ptx::kAsyncTo * ptx::kWarpSize, ptx::kWarpSize, objects);
+  for (uint32_t turn = 0;; ++turn) {
+    ptx::performAsync(state, warp, mask, form, line, lanes, block.objects().watch());
+    for (uint32_t left = mask; left; left &= left - 1) {
+      const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+      if (lanes[ptx::kAsyncResult * ptx::kWarpSize + lane]) mask &= ~(1u << lane);
+    }
+    if (!mask || turn == kTurns) return;
+    for (uint32_t left = mask; left; left &= left - 1) {
+      const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+      lanes[ptx::kAsyncTo * ptx::kWarpSize + lane] = objects[lane];
+    }
+    stopIfEnded(block, from);
+    block.noteWait(warp, from);
+    block.yield();
+  }
+}
+
+void performAsynchronous(BlockState* state, uint32_t warp, uint32_t mask, uint64_t form, uint32_t line, uint64_t* lanes,
+                         const void* from) {
+  const ptx::AsyncForm what = ptx::asyncFormOf(form);
+  if (what.operation == ptx::AsyncOperation::CancelCluster) cancelClusters(state, mask, lanes);
+  if (what.operation == ptx::AsyncOperation::BarrierTest && what.has(ptx::kHolds))
+    return tryWait(state, warp, mask, what, line, lanes, from);
+  ResidentBlock& block = ResidentBlock::of(state);
+  if (ptx::performAsync(state, warp, mask, what, line, lanes, block.objects().watch())) block.thread().noteProgress();
+}
+
+void asynchronous(BlockState* state, uint32_t warp, uint32_t mask, uint64_t form, uint32_t line, uint64_t* lanes) {
+  const void* const from = __builtin_return_address(0);
+  try {
+    return performAsynchronous(state, warp, mask, form, line, lanes, from);
+  } catch (const std::bad_alloc&) {
+  }
+  ResidentBlock::of(state).lackMemory(warp, callBefore(from));
 }
 
 void setConditional(BlockState*, uint32_t, uint32_t mask, const uint64_t* handles, const uint32_t* values) {
@@ -464,7 +500,7 @@ static constinit ptx::ReachCalls reachCalls = {
             .clusterArrive = clusterArrive,
             .clusterWait = clusterWait,
             .matrix = Guarded<matrix>::call,
-            .asynchronous = Guarded<asynchronous>::call,
+            .asynchronous = asynchronous,
             .setConditional = Guarded<setConditional>::call,
             .deviceRuntime = deviceRuntime,
             .pause = pause,
