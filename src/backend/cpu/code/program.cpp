@@ -1,6 +1,7 @@
 #include "backend/cpu/code/program.h"
 
 #include <algorithm>
+#include <atomic>
 #include <optional>
 
 #include "backend/cpu/code/interpreted.h"
@@ -10,6 +11,7 @@
 #include "check/blocks/compiled.h"
 #include "check/races/order.h"
 #include "check/tools.h"
+#include "images/container.h"
 #include "ptx/abi/device_runtime.h"
 #include "ptx/facts/layout.h"
 #include "ptx/text/parser.h"
@@ -50,6 +52,17 @@ CUresult refused(CUresult code, const std::string& words) {
   return fail(code, "the PTX is refused: %.*s", static_cast<int>(std::min<size_t>(end, 400)), words.c_str());
 }
 
+// PTX for one architecture, or one family of them, is run by any device here if it knows the instructions: users
+// without the GPU can try it. A GPU takes it only if it is of that architecture.
+void tellTarget(const ptx::Module& module, uint32_t capability) {
+  if (images::targetFits(module.target, module.targetSuffix, capability)) return;
+  static std::atomic<uint32_t> told{0};  // the last target that was told
+  const uint32_t target = module.target << 8 | static_cast<uint8_t>(module.targetSuffix);
+  if (told.exchange(target, std::memory_order_relaxed) == target) return;
+  VG_LOG(Warn, "PTX for %s runs here, but a GPU of compute capability %u.%u refuses it",
+         images::targetName(module.target, module.targetSuffix).c_str(), capability / 10, capability % 10);
+}
+
 Result<ptx::Module> readTexts(const std::vector<std::string>& texts, uint32_t capability, std::string* out) {
   std::string own;
   std::string* const log = out ? out : &own;
@@ -59,6 +72,7 @@ Result<ptx::Module> readTexts(const std::vector<std::string>& texts, uint32_t ca
   for (const std::string& text : texts) {
     Result<ptx::Module> module = ptx::parse(text, log, options);
     if (!module) return refused(module.error(), *log);
+    tellTarget(*module, capability);
     modules.push_back(std::move(*module));
   }
   if (modules.size() != 1) {
