@@ -378,7 +378,7 @@ void ControlFlow::call() {
   if (exits) left_ = true;
 }
 
-std::string randomControl(uint64_t seed) {
+static std::string randomControl(uint64_t seed, bool counts) {
   std::mt19937_64 random(seed);
   const bool shares = random() % 2;
   std::vector<Callee> callees;
@@ -387,12 +387,15 @@ std::string randomControl(uint64_t seed) {
     Callee c{"callee" + std::to_string(n), random() % 2 == 0, shares && random() % 4 == 0,
              !shares && random() % 4 == 0};
     c.meets |= c.uniform;
-    functions += ControlFlow(random(), shares).makeFunction(c, callees);
+    functions += ControlFlow(random(), shares, counts).makeFunction(c, callees);
     callees.push_back(c);
   }
-  const std::string kernel = ControlFlow(random(), shares).makeKernel(callees);
+  const std::string kernel = ControlFlow(random(), shares, counts).makeKernel(callees);
   return "// Random kernel\n.version 8.0\n.target sm_90\n.address_size 64\n\n" +
          std::string(shares ? ".shared .align 16 .b32 counters[8], words[256];\n\n" : "") + functions + kernel;
 }
+
+std::string randomControl(uint64_t seed) { return randomControl(seed, false); }
+std::string randomCounts(uint64_t seed) { return randomControl(seed, true); }
 
 }  // namespace vg::ptx::test

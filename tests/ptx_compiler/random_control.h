@@ -17,7 +17,8 @@ struct Callee {
 // One body of code: the kernel's or a function's.
 class ControlFlow : protected Statements {
  public:
-  ControlFlow(uint64_t seed, bool shares) : Statements(seed), shares_(shares) {}
+  // `counts`: many meetings of lanes are of the kind of countsApart().
+  ControlFlow(uint64_t seed, bool shares, bool counts) : Statements(seed), shares_(shares), counts_(counts) {}
   std::string makeKernel(const std::vector<Callee>& callees);
   std::string makeFunction(const Callee& self, const std::vector<Callee>& callees);
 
@@ -66,6 +67,7 @@ class ControlFlow : protected Statements {
   void mixTogether(const Name& word, const Name& members, const Name& from, const Name& first, Mix way);
   void exchangeApart(const Name& members);
   void roundsApart(const Name& members);
+  void countsApart(const Name& members);
   void exchangeInBlock();
   void exchangeInBlockApart();
   void reduceInBlock();
@@ -84,6 +86,7 @@ class ControlFlow : protected Statements {
   Name counterAt();
 
   const bool shares_;  // uses shared memory, and no thread returns early from the kernel
+  const bool counts_;
   bool kernel_ = false, exits_ = false, left_ = false;
   int budget_ = 0;
   Flow flow_;

@@ -16,5 +16,7 @@ std::string randomUnwritten(uint64_t seed);
 
 // The same, with control flow that is hard to compile: random_control.h.
 std::string randomControl(uint64_t seed);
+// The same, whose lanes often meet in branches and loops more or less often than others.
+std::string randomCounts(uint64_t seed);
 
 }  // namespace vg::ptx::test

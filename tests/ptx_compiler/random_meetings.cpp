@@ -12,6 +12,7 @@ void ControlFlow::meet() {
     line("match.any.sync.b32 %s, %s, %s;", same.c_str(), key.c_str(), those.c_str());
     those = same;
   }
+  if (counts_ && chance(60)) return countsApart(those);
   switch (below(7)) {
     case 0:
       return vote(those);
@@ -229,6 +230,56 @@ void ControlFlow::roundsApart(const Name& members) {
   line("sub.u32 %s, %s, 1;", rest.c_str(), rest.c_str());
   line("setp.ne.u32 %s, %s, 0;", again.c_str(), rest.c_str());
   line("@%s bra $Last%u;", again.c_str(), id);
+  label("End", id);
+  line("mov.u32 %s, %s;", newWord().c_str(), word.c_str());
+}
+
+// Lanes meet in a branch, or in a loop, less often than others, as often as those behind it, and make up for it last:
+// the n-th meeting of one is the n-th of all.
+void ControlFlow::countsApart(const Name& members) {
+  const Name from = fresh('r', words_), first = fresh('r', words_), word = fresh('r', words_),
+             bits = fresh('r', words_);
+  const Name left = fresh('r', words_), more = fresh('p', tests_), side = fresh('p', tests_), value = wordRegister();
+  const uint32_t id = labels_++, behind = 1 + below(2);
+  static constexpr Mix kMixes[] = {Mix::Memory, Mix::Shuffle, Mix::Vote, Mix::Reduction, Mix::Match, Mix::Leader};
+  const Mix way = kMixes[shares_ ? below(6) : 1 + below(5)];
+  const auto mix = [&](uint32_t times) {
+    for (uint32_t n = 0; n < times; ++n) mixTogether(word, members, from, first, way);
+  };
+  line("sub.u32 %s, %s, %s;", first.c_str(), thread_.c_str(), lane_.c_str());
+  line("fns.b32 %s, %s, 0, 1;", from.c_str(), members.c_str());
+  line("mov.u32 %s, %s;", word.c_str(), value.c_str());
+  line("and.b32 %s, %s, %u;", bits.c_str(), lane_.c_str(), chance(50) ? 7 : 1 + below(31));
+  if (chance(50)) {  // in one branch, or in both
+    const uint32_t some = below(2), missing = 1 + below(2);
+    line("setp.gt.u32 %s, %s, %u;", side.c_str(), bits.c_str(), chance(50) ? 0 : below(8));
+    line("@%s bra $Else%u;", side.c_str(), id);
+    mix(some + missing);
+    line("bra $Both%u;", id);
+    label("Else", id);
+    mix(some);
+    label("Both", id);
+    mix(behind);
+    line("@!%s bra $End%u;", side.c_str(), id);
+    mix(missing);
+  } else {  // in each lane's own number of rounds
+    line("and.b32 %s, %s, 3;", left.c_str(), bits.c_str());
+    line("add.u32 %s, %s, 1;", left.c_str(), left.c_str());
+    const auto rounds = [&](const char* name) {
+      label(name, id);
+      mix(1);
+      line("sub.u32 %s, %s, 1;", left.c_str(), left.c_str());
+      line("setp.ne.u32 %s, %s, 0;", more.c_str(), left.c_str());
+      line("@%s bra $%s%u;", more.c_str(), name, id);
+    };
+    rounds("Own");
+    mix(behind);
+    line("and.b32 %s, %s, 3;", left.c_str(), bits.c_str());
+    line("sub.u32 %s, 3, %s;", left.c_str(), left.c_str());
+    line("setp.eq.u32 %s, %s, 0;", more.c_str(), left.c_str());
+    line("@%s bra $End%u;", more.c_str(), id);
+    rounds("Rest");
+  }
   label("End", id);
   line("mov.u32 %s, %s;", newWord().c_str(), word.c_str());
 }

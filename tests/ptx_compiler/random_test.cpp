@@ -1,5 +1,5 @@
-// Kernels made at random, compiled and interpreted. Arguments: [control|unwritten|counted] FIRST COUNT; -p SEED prints
-// the text of one. Counted ones are those of control, which count what they run.
+// Kernels made at random, compiled and interpreted. Arguments: [control|counts|unwritten|counted] FIRST COUNT; -p SEED
+// prints the text of one. Counted ones are those of control, which count what they run.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -13,8 +13,11 @@ int main(int argc, char** argv) {
   const std::string kind = argc > 3 ? argv[1] : "";
   argc -= argc > 3, argv += !kind.empty();
   if (argc != 3)
-    return std::fprintf(stderr, "usage: ptx_compiler_random [control|unwritten|counted] FIRST COUNT | -p SEED\n"), 2;
+    return std::fprintf(stderr,
+                        "usage: ptx_compiler_random [control|counts|unwritten|counted] FIRST COUNT | -p SEED\n"),
+           2;
   const auto make = kind == "control" || kind == "counted" ? randomControl
+                    : kind == "counts"                     ? randomCounts
                     : kind == "unwritten"                  ? randomUnwritten
                                                            : randomKernel;
   const uint64_t count = std::strtoull(argv[2], nullptr, 10);

@@ -152,10 +152,39 @@ bool differsByRank(const Program& program, const Instruction& i) {
   return left && i.ast->op == Op::Setp && runsWithLanes(program, i.sources[1]) && partsRanksBehind(*i.ast, *left);
 }
 
+bool differs(const Program& program, ValueId id, int depth);
+
+// What is added or subtracted from a value, alike in a warp, taken away.
+ValueId withoutSteps(const Program& program, ValueId id) {
+  for (int steps = 0; steps < kDepth; ++steps) {
+    const Instruction* const i = id == kNone ? nullptr : instructionOf(program, id);
+    if (!i || i->guard != kNone || (i->ast->op != Op::Add && i->ast->op != Op::Sub) || i->sources.size() != 2) break;
+    if (!alike(program, i->sources[1], kDepth)) break;
+    id = i->sources[0];
+  }
+  return id;
+}
+
+// Whether a loop counts, by steps that are alike, from what differs to a number that is known: each lane has its own
+// number of rounds.
+bool countsFromWhatDiffers(const Program& program, const Instruction& i, int depth) {
+  if (i.ast->op != Op::Setp || i.sources.size() != 2 || !(i.ast->has(Mod::Eq) || i.ast->has(Mod::Ne))) return false;
+  if (!knownBits(program, i.sources[1])) return false;
+  const ValueId counter = withoutSteps(program, i.sources[0]);
+  if (counter == kNone || program.values[counter].kind != Value::Phi) return false;
+  bool isCounter = false, begins = false;
+  for (const ValueId in : program.values[counter].incoming) {
+    const bool again = withoutSteps(program, in) == counter;
+    isCounter |= again;
+    begins |= !again && in != kNone && differs(program, in, depth - 1);
+  }
+  return isCounter && begins;
+}
+
 bool differs(const Program& program, ValueId id, int depth) {
   const Instruction* const i = instructionOf(program, id);
   if (!i || depth == 0 || i->guard != kNone || !rowOf(i->ast->op).has(Trait::Pure)) return false;
-  return differsByRank(program, *i) ||
+  return differsByRank(program, *i) || countsFromWhatDiffers(program, *i, depth) ||
          std::ranges::any_of(i->sources, [&](ValueId s) { return s != kNone && differs(program, s, depth - 1); });
 }
 

@@ -53,13 +53,14 @@ class Finder {
   }
 
   void look(BlockId branch) {
+    const auto& successors = program_.blocks[branch].successors;
     std::vector<Blocks> sides;
-    for (BlockId s : program_.blocks[branch].successors) sides.push_back(sideFrom(branch, s));
+    for (BlockId s : successors) sides.push_back(sideFrom(branch, s));
     for (size_t n = 0; n < sides.size(); ++n)
       for (size_t other = 0; other < sides.size(); ++other) {
         if (other == n) continue;
         if (other < n) compare(sides[n], sides[other]);
-        lookBehind(branch, sides[n], sides[other], program_.blocks[branch].successors[other]);
+        lookBehind(branch, sides[n], sides[other], successors[n], successors[other]);
       }
   }
 
@@ -88,21 +89,31 @@ class Finder {
   // Lanes that go round a meeting of one side come to others behind it: the first of its kind is the same meeting where
   // the masks are. Masks are taken to be where lanes part for certain, and where one is what that side has made of
   // what all had before, as in a loop that a compiler has unrolled, whose last rounds are a loop of their own; and so
-  // are the results of operations that are such meetings.
-  void lookBehind(BlockId branch, const Blocks& side, const Blocks& other, BlockId round) {
+  // are the results of operations that are such meetings. Lanes that part for certain stay behind by as many meetings
+  // as they have missed, so all later ones may be the same.
+  void lookBehind(BlockId branch, const Blocks& side, const Blocks& other, BlockId in, BlockId round) {
     const bool surely = differsInWarp(program_, program_.blocks[branch].condition);
     if (!surely && !masksJoin_ && found_.empty()) return;
-    for (const Instruction* one : onlyIn(side, other)) {
+    for (const Instruction* one : surely ? onlyIn(withRounds(branch, side, in), other) : onlyIn(side, other)) {
       const auto isLater = [&](const Instruction& two) {
         return !side[two.block] && meetAlike(*one->ast, *two.ast) &&
                ((surely && sameMask(maskOf(*one), maskOf(two))) || madeIn(side, maskOf(two), kDepth) ||
                 (isFound(maskOf(*one)) && isFound(maskOf(two))));
       };
-      for (const Instruction* two : firstFrom(round, isLater)) {
+      for (const Instruction* two : surely ? allFrom(round, isLater) : firstFrom(round, isLater)) {
+        if (two == one) continue;
         found_.insert(one->ast);
         found_.insert(two->ast);
       }
     }
+  }
+
+  // The side of a loop's branch that leads to its next round has what stands before the branch, too.
+  Blocks withRounds(BlockId branch, const Blocks& side, BlockId first) const {
+    Blocks all = side;
+    all[branch] = first == branch ||
+                  std::ranges::any_of(program_.blocks[branch].predecessors, [&](BlockId b) { return side[b]; });
+    return all;
   }
 
   // The first meetings of a kind that lanes come to from a block.
@@ -120,10 +131,35 @@ class Finder {
     return all;
   }
 
+  template <class Kind>
+  Instructions allFrom(BlockId from, Kind isOne) const {
+    Instructions all;
+    Walk walk(program_.blocks.size());
+    walk.find(from);
+    while (const auto at = walk.next()) walk.findAll(program_.blocks[*at].successors);
+    const Blocks reached = walk.takeFound();
+    for (const Instruction* i : meetings_)
+      if (reached[i->block] && isOne(*i)) all.push_back(i);
+    return all;
+  }
+
   bool sameMask(ValueId a, ValueId b) const {
     if (a == kNone || b == kNone) return false;
-    const auto known = knownBits(program_, a);
-    return a == b || (known && known == knownBits(program_, b));
+    const auto known = knownMask(a);
+    return a == b || (known && known == knownMask(b));
+  }
+
+  // A constant is one behind a loop, too, where ways meet that bring the same.
+  std::optional<uint64_t> knownMask(ValueId mask, int depth = kDepth) const {
+    if (mask == kNone || program_.values[mask].kind != Value::Phi)
+      return mask == kNone ? std::nullopt : knownBits(program_, mask);
+    std::optional<uint64_t> known;
+    for (const ValueId in : program_.values[mask].incoming) {
+      const auto other = depth ? knownMask(in, depth - 1) : std::nullopt;
+      if (!other || (known && known != other)) return {};
+      known = other;
+    }
+    return known;
   }
 
   bool isFound(ValueId mask) const {
