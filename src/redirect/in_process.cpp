@@ -50,30 +50,56 @@ size_t SymbolTable::count() const {
   return highest + 1;
 }
 
-// Makes the pages of an object writable, and read-only again at the end.
+struct Sought {
+  const link_map* library;
+  uintptr_t address;
+  int protection;
+};
+
+// What the library's segment at the address may be used for. A symbol table may share its pages with code.
+int protectionOf(const link_map* library, uintptr_t address) {
+  Sought sought{library, address, PROT_READ};
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, size_t, void* data) {
+        auto& s = *static_cast<Sought*>(data);
+        if (info->dlpi_addr != s.library->l_addr) return 0;
+        for (int n = 0; n < info->dlpi_phnum; ++n) {
+          const ElfW(Phdr)& segment = info->dlpi_phdr[n];
+          if (segment.p_type != PT_LOAD || s.address - (info->dlpi_addr + segment.p_vaddr) >= segment.p_memsz) continue;
+          if (segment.p_flags & PF_X) s.protection |= PROT_EXEC;
+        }
+        return 1;
+      },
+      &sought);
+  return sought.protection;
+}
+
+// Makes the pages of an object writable, and at the end what they were but not writable.
 class Writable {
  public:
-  Writable(void* object, size_t bytes) {
+  Writable(const link_map* library, void* object, size_t bytes) {
     const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
     const auto at = reinterpret_cast<uintptr_t>(object);
     begin_ = at / page * page;
     size_ = (at + bytes + page - 1) / page * page - begin_;
-    done_ = mprotect(reinterpret_cast<void*>(begin_), size_, PROT_READ | PROT_WRITE) == 0;
+    before_ = protectionOf(library, at);
+    done_ = mprotect(reinterpret_cast<void*>(begin_), size_, before_ | PROT_WRITE) == 0;
   }
   Writable(const Writable&) = delete;
   ~Writable() {
-    if (done_) mprotect(reinterpret_cast<void*>(begin_), size_, PROT_READ);
+    if (done_) mprotect(reinterpret_cast<void*>(begin_), size_, before_);
   }
   bool done() const { return done_; }
 
  private:
   uintptr_t begin_ = 0;
   size_t size_ = 0;
+  int before_ = PROT_READ;
   bool done_ = false;
 };
 
 bool redirect(Handle library, ElfW(Sym) & symbol, const char* name, void* replacement) {
-  const Writable page(&symbol, sizeof symbol);
+  const Writable page(library, &symbol, sizeof symbol);
   if (!page.done() || !keepOriginal(library, name, reinterpret_cast<void*>(library->l_addr + symbol.st_value)))
     return false;
   symbol.st_value = reinterpret_cast<uintptr_t>(replacement) - library->l_addr;
