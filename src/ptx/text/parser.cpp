@@ -257,6 +257,7 @@ bool ParserImpl::function(bool isEntry, Linkage linkage) {
   f.linkage = linkage;
   here_.function = nullptr;
   here_.names.reset();
+  here_.ranges.reset();
   here_.rangeRegisters.reset();
   here_.digitNames = false;
   while (in_.peek() == '.') {

@@ -97,6 +97,7 @@ bool ParserImpl::body(Function& f) {
   here_.location = 0;
   if (!expect('{')) return false;
   here_.names.openScope();
+  here_.ranges.openScope();
   here_.pendingStarts.push_back(0);
   while (!here_.pendingStarts.empty()) {
     if (in_.atEnd()) return error("'}' of function '%s' is missing", f.name.c_str());
@@ -132,6 +133,7 @@ bool ParserImpl::closeScope() {
   }
   here_.pending.resize(kept);
   here_.names.closeScope();
+  here_.ranges.closeScope();
   return true;
 }
 
@@ -143,6 +145,7 @@ bool ParserImpl::statement() {
       if (here_.names.depth() >= kScopeLimit) return error("scopes nested too deeply");
       in_.take('{');
       here_.names.openScope();
+      here_.ranges.openScope();
       here_.pendingStarts.push_back(here_.pending.size());
       return true;
     case '}':
@@ -226,7 +229,8 @@ bool ParserImpl::registers() {
       d.index = addRegister(name, v.type);
       here_.digitNames |= isDigit(name.back());
     }
-    if (!here_.names.declare(name, d)) return error("'%.*s' is already defined", length(name), name.data());
+    NameTable& names = d.kind == Declaration::Kind::RegisterRange ? here_.ranges : here_.names;
+    if (!names.declare(name, d)) return error("'%.*s' is already defined", length(name), name.data());
   } while (in_.take(','));
   return expect(';');
 }

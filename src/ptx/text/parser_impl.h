@@ -122,6 +122,7 @@ class ParserImpl {
   struct OfFunction {
     Function* function = nullptr;
     NameTable names;
+    NameTable ranges;  // of registers: `a<2>` and `a` are different names
     RegisterNumbers rangeRegisters;
     bool digitNames = false;  // some register is declared by itself with a name that ends in a digit
     std::vector<Pending> pending;

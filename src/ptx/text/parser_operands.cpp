@@ -228,15 +228,15 @@ bool ParserImpl::resolveRegister(std::string_view name, Operand& o) {
   uint32_t number = 0;
   Declaration* range = nullptr;
   if (splitNumber(name, prefix, number)) {
-    range = here_.names.find(prefix);
-    if (range && (range->kind != Declaration::Kind::RegisterRange || number >= range->count)) range = nullptr;
+    range = here_.ranges.find(prefix);
+    if (range && number >= range->count) range = nullptr;
   }
   if (range && here_.digitNames) {  // the innermost of both declarations holds
     const Declaration* exact = here_.names.find(name);
     if (exact && exact->depth >= range->depth) range = nullptr;
   }
   if (!range) return false;
-  uint32_t& index = here_.rangeRegisters.at(here_.names.numberOf(range), number);
+  uint32_t& index = here_.rangeRegisters.at(here_.ranges.numberOf(range), number);
   if (index == kNewRegister) index = addRegister(name, range->type);
   o = registerOperand(index);
   return true;

@@ -207,6 +207,23 @@ TEST(Parser, ResolvesNamesByScope) {
   EXPECT_EQ(reg(0), reg(6));
 }
 
+// Triton's products of scaled floats have `.reg .b32 a; .reg .f16 a<2>;`.
+TEST(Parser, TellsARangeFromWhatHasItsNameOtherwise) {
+  for (const char* const declared : {".reg .b32 a; .reg .b16 a<2>;", ".reg .b16 a<2>; .reg .b32 a;"}) {
+    const Module m = parsed(kernel(std::string("{ ") + declared +
+                                   " mov.b32 a, 1;\nmov.b16 a1, 2;\nmov.b32 %r0, a;\n{ .reg .b64 a; mov.b16 a1, 3;\n"
+                                   "mov.b64 a, 4; }\nmov.b16 a0, 5; }"));
+    const Function& f = m.functions[0];
+    const auto reg = [&](size_t k, size_t operand) { return operandOf(f, k, operand).reg; };
+    EXPECT_EQ(f.registers[reg(0, 0)].type, Type::B32);
+    EXPECT_EQ(f.registers[reg(1, 0)].type, Type::B16);
+    EXPECT_EQ(reg(2, 1), reg(0, 0));
+    EXPECT_EQ(reg(3, 0), reg(1, 0));
+    EXPECT_EQ(f.registers[reg(4, 0)].type, Type::B64);
+    EXPECT_NE(reg(5, 0), reg(1, 0));
+  }
+}
+
 TEST(Parser, ResolvesLabelsByScope) {
   const Module m = parsed(kernel("{ bra L;\nL: mov.b32 %r0, 1; }\n{ L: bra L; @%p0 bra OUT; }\nOUT: ret;"));
   const Function& f = m.functions[0];
@@ -377,6 +394,7 @@ TEST(Parser, NamesTheLineOfAnError) {
       {"bra NOWHERE;", "line 6: 'NOWHERE' is not defined"},
       {"L: L: ret;", "'L' is already defined"},
       {".reg .b32 a, a;", "'a' is already defined"},
+      {".reg .b32 a<2>; .reg .b16 a<3>;", "'a' is already defined"},
       {"@%r0 ret;", "a guard is a predicate register"},
       {"call missing, (%r0);", "not a declared function"},
       {"mov.b32 %r0, 1 / 0;", "division by zero"},
