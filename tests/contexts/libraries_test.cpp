@@ -3,6 +3,7 @@
 
 #include "check.h"
 #include "kernels.h"
+#include "unit/images/image_builder.h"
 
 namespace {
 
@@ -176,6 +177,24 @@ TEST_F(Libraries, ReadTheirCodeWhenAskedForIt) {
   EXPECT_EQ(loadLibrary(nullptr, kCounterText), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(cuLibraryLoadFromFile(&library, "/nowhere", nullptr, nullptr, 0, nullptr, nullptr, 0),
             CUDA_ERROR_FILE_NOT_FOUND);
+}
+
+// As an H200 with driver 580 answers for code of compute capability 12.0; a module is refused when it is loaded.
+TEST_F(Libraries, LookForCodeThatFitsWhenAskedForIt) {
+  using namespace vg::images::testing;
+  const Bytes image = container({{1, 999, ptx("of a later device")}});
+  const auto* const bytes = reinterpret_cast<const char*>(image.data());
+  CUlibrary library = nullptr;
+  CUkernel kernel = nullptr;
+  CUmodule module = nullptr;
+  CUcontext context = nullptr;
+  OK(cuCtxCreate(&context, nullptr, 0, 0));
+  OK(loadLibrary(&library, bytes));
+  EXPECT_EQ(cuLibraryGetKernel(&kernel, library, "kernel"), CUDA_ERROR_NO_BINARY_FOR_GPU);
+  EXPECT_EQ(cuLibraryGetModule(&module, library), CUDA_ERROR_NO_BINARY_FOR_GPU);
+  OK(cuLibraryUnload(library));
+  EXPECT_EQ(cuModuleLoadData(&module, bytes), CUDA_ERROR_NO_BINARY_FOR_GPU);
+  OK(cuCtxDestroy(context));
 }
 
 // The CUDA runtime passes one option with its value, cuBLASLt the option without values.

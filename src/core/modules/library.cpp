@@ -66,7 +66,9 @@ Result<Function&> Library::functionIn(Context& context, const std::string& name)
 
 Result<backend::Image&> Library::description() {
   const MutexLock lock(blueprintMutex_);
-  if (!blueprint_ && refused_ == CUDA_SUCCESS) {
+  if (!blueprint_ && refused_ == CUDA_SUCCESS && code_.empty()) {
+    tellRefused(name_, refused_ = CUDA_ERROR_NO_BINARY_FOR_GPU);
+  } else if (!blueprint_ && refused_ == CUDA_SUCCESS) {
     auto& [kind, code] = *code_.begin();
     Result<std::unique_ptr<Blueprint>> made = Blueprint::load(deviceOf(kind), code, name_, &managed_, {});
     if (made)
@@ -124,7 +126,8 @@ struct LibraryList {
       for (std::string& text : selected->ptx) options.limitRegisters(text);
       library.code_.try_emplace(kind, std::move(*selected));
     }
-    return library.code_.empty() ? refused : CUDA_SUCCESS;
+    // A real driver looks for code that fits when something is first asked of the library.
+    return library.code_.empty() && refused != CUDA_ERROR_NO_BINARY_FOR_GPU ? refused : CUDA_SUCCESS;
   }
 
   static void add(Library& library) {
