@@ -295,7 +295,7 @@ int CompiledKernel::compile(const std::string& text, const std::string& entry, c
 }
 
 void lendNoise(uint32_t seed) {
-  auto* const memory = static_cast<std::byte*>(std::aligned_alloc(4096, kEngineHeap));
+  static auto* const memory = static_cast<std::byte*>(std::aligned_alloc(4096, kEngineHeap));  // stays the engine's
   if (!memory) return;
   for (size_t at = 0; at < kEngineHeap; ++at) {
     seed = seed * 1664525 + 1013904223;
