@@ -66,6 +66,7 @@ class SsaBuilder {
   void part(const std::vector<uint32_t>& pieces, uint32_t bits, ValueId value, BlockId b, uint32_t line);
   Instruction made(Op op, Type type, std::vector<ValueId> sources, BlockId b, uint32_t line);
   ValueId addResultOf(Instruction out, Class type, BlockId b);
+  ValueId timeNow(ptx::Special which, ValueId clock, BlockId b, uint32_t line);
   ValueId displaced(ValueId address, int64_t offset, BlockId b, uint32_t line);
   // A value widened the way `ld` does: the emitter treats an Ld with kNone as its address as this conversion.
   ValueId convert(const ptx::Instruction& ast, const Function& f, ValueId value, Class type, BlockId b);

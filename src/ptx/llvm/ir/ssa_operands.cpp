@@ -2,6 +2,8 @@
 #include "ptx/llvm/ir/ptx_facts.h"
 #include "ptx/llvm/ir/ssa_builder.h"
 #include "ptx/text/expression.h"
+#include "ptx/text/op.h"
+#include "ptx/text/special_registers.h"
 
 namespace vg::ptx::gen {
 
@@ -86,6 +88,18 @@ ValueId SsaBuilder::special(ptx::Special which, uint32_t line) {
   return at->second;
 }
 
+// Whether the instruction does nothing but read a special register.
+static bool movesIt(const Instruction& i) {
+  return i.ast && i.ast->op == Op::Mov && i.function->operands[i.ast->first + 1].kind == Operand::Kind::Special;
+}
+
+// Read here, once for all lanes: another reading tells another time.
+ValueId SsaBuilder::timeNow(ptx::Special which, ValueId clock, BlockId b, uint32_t line) {
+  const bool isWide = isWideSpecial(which);
+  return addResultOf(made(Op::Mov, isWide ? Type::U64 : Type::U32, {clock}, b, line), isWide ? Class::I64 : Class::I32,
+                     b);
+}
+
 void SsaBuilder::addSource(Instruction& out, const Instance& instance, const Operand& o, BlockId b, Type type) {
   const uint32_t line = out.ast ? out.ast->line : 0;
   ValueId value = kNone;
@@ -99,6 +113,7 @@ void SsaBuilder::addSource(Instruction& out, const Instance& instance, const Ope
       break;
     case Operand::Kind::Special:
       value = special(o.special, line);
+      if (tellsTime(o.special) && !movesIt(out)) value = timeNow(o.special, value, b, line);
       break;
     case Operand::Kind::Symbol:
       if (const uint32_t at = ownLocal(instance, o); at != kNone) {
