@@ -1,23 +1,16 @@
 // Barrier objects, bulk and tensor copies: operands go to slots in memory, the runner does all lanes in one call.
 #include "ptx/llvm/opcodes/async.h"
 
-#include <algorithm>
-
 #include "ptx/facts/async_form.h"
 #include "ptx/llvm/ir/ptx_facts.h"
 
 namespace vg::ptx::gen {
 
-static bool isInLoop(const Program& program, BlockId block) {
-  return std::ranges::any_of(program.loops,
-                             [&](const Loop& loop) { return std::ranges::count(loop.blocks, block) > 0; });
-}
-
 void AsyncOperations::emitAsync(const Instruction& i) {
   auto shape = describeAsync(*i.ast, *i.function);
   if (!shape || shape->slots.size() > i.sources.size()) unsupported(i, "form of an asynchronous operation");
   if (shape->form.operation == AsyncOperation::Nothing) return;
-  if (ptx::mayHold(*i.ast) && !isInLoop(program_, i.block)) shape->form.flags |= kHolds;
+  if (ptx::mayHold(*i.ast) && program_.blocks[i.block].loop == kNone) shape->form.flags |= kHolds;
   LType* const word = b_.getInt64Ty();
   if (!asyncLanes_)
     asyncLanes_ = b_.entryAlloca(llvm::ArrayType::get(word, kAsyncSlots * kWarpSize), "async", llvm::Align(64));
