@@ -93,9 +93,11 @@ class Finder {
   // Says whether there are any, and not so many that to compare them would take long.
   bool findSharedAccesses() {
     shared_.resize(program_.blocks.size());
+    meets_.resize(program_.blocks.size());
     size_t stores = 0, loads = 0;
     for (BlockId b = 0; b < shared_.size(); ++b) {
       findSharedAccesses(b);
+      meets_[b] = meetsIn(b);
       stores += shared_[b].stored.size();
       loads += shared_[b].loaded.size();
     }
@@ -251,7 +253,7 @@ class Finder {
     Walk behind(program_.blocks.size());
     if (!pauses_.count(from)) behind.findAll(program_.blocks[from].successors);
     while (const auto b = behind.next())
-      if (!pauses_.count(*b) && !meetsIn(*b)) behind.findAll(program_.blocks[*b].successors);
+      if (!pauses_.count(*b) && !meets_[*b]) behind.findAll(program_.blocks[*b].successors);
     return behind.takeFound();
   }
 
@@ -297,6 +299,7 @@ class Finder {
   Program& program_;
   const SharedPlaces places_{program_};
   std::vector<SharedAccesses> shared_;  // by block
+  std::vector<bool> meets_;             // by block: all warps, or the lanes of one, meet in it
   std::vector<bool> stops_;             // by block: an interval ends in it
   std::vector<bool> waits_;             // by loop, as loopsThatWait
   std::vector<bool> unmet_;             // by block: not all warps come there; made when it is first asked for
