@@ -104,7 +104,7 @@ class TensorCases {
             op + ".mbarrier::complete_tx::bytes" + modifiers + " [tile], " + tensorPlace(rank) + ", [sslot]" +
             offsetOperand(piece.map) + tail + "; mov.u32 n, 0; " +
             "W: mbarrier.try_wait.parity.shared.b64 p, [sslot], 0; @p bra D; add.u32 n, n, 1; " +
-            "setp.lt.u32 p, n, 100000; @p bra W; D: " + tensorSum("shared", "tile", 64),
+            "setp.lt.u32 p, n, 2000; @p bra W; D: " + tensorSum("shared", "tile", 64),
         piece.map, {{32, Match::Bits}, {32, Match::Bits}});
     if (to == "shared::cluster" && modifiers.find("multicast") != modifiers.npos) m_.cases.back().cluster = true;
   }
