@@ -72,7 +72,7 @@ int run(const Arguments& arguments) {
     for (size_t number = 0; number < cases.size(); ++number) {
       const Case& c = cases[number];
       const auto expected = records.find(c.name);
-      if (arguments.spread() && number % targets().size() != ours) continue;
+      if (!arguments.runsOn(number, ours, targets().size())) continue;
       if (!arguments.wants(c, number) || expected == records.end() || expected->second.status) continue;
       CompiledKernel kernel;
       std::string log;
@@ -116,6 +116,7 @@ int run(const Arguments& arguments) {
 
 int main(int argc, char** argv) {
   const vg::ptx::matrix::Arguments arguments(argc, argv);
-  if (!arguments.valid()) return std::fprintf(stderr, "usage: %s RECORD [--part K/N] [CASE [TARGET]]\n", argv[0]), 2;
+  if (!arguments.valid())
+    return std::fprintf(stderr, "usage: %s RECORD [--part K/N] [--spread|--sample] [CASE [TARGET]]\n", argv[0]), 2;
   return vg::ptx::test::run(arguments);
 }

@@ -1,7 +1,8 @@
 // What the programs that compare the opcode matrix with a record are given: a record, plain or packed with zstd, and
-// which of its cases. Arguments: RECORD [--part K/N] [--spread] [CASE [TARGET]], CASE a part of the names, K from 1 to
-// N; with --spread each case runs on one target, the next one on the next. With --unrecorded RECORD... all words are
-// records, and the cases are those that none of them answers.
+// which of its cases. Arguments: RECORD [--part K/N] [--spread|--sample] [CASE [TARGET]], CASE a part of the names, K
+// from 1 to N; with --spread each case runs on one target, the next one on the next, with --sample each on the best and
+// every fourth on another one. With --unrecorded RECORD... all words are records, and the cases are those that none of
+// them answers.
 #pragma once
 
 #include <unistd.h>
@@ -25,6 +26,8 @@ class Arguments {
         valid_ &= std::sscanf(values[++k], "%u/%u", &part_, &parts_) == 2 && part_ >= 1 && part_ <= parts_;
       else if (value == "--spread")
         spread_ = true;
+      else if (value == "--sample")
+        sample_ = true;
       else if (value == "--unrecorded")
         unrecorded_ = true;
       else
@@ -40,7 +43,12 @@ class Arguments {
   const std::string& record() const { return words_[0]; }
   const std::string& names() const { return words_[1]; }
   const std::string& target() const { return words_[2]; }
-  bool spread() const { return spread_; }
+
+  // Whether the case of that number in the list runs on that target of so many, the best of which comes first.
+  bool runsOn(size_t number, size_t target, size_t targets) const {
+    if (spread_) return number % targets == target;
+    return !sample_ || target == 0 || (number + target) % 4 == 0;
+  }
 
   // Whether the case of that number in the list is asked for. Every part holds some of each kind of case.
   bool wants(const Case& c, size_t number) const {
@@ -50,7 +58,7 @@ class Arguments {
  private:
   std::vector<std::string> words_, records_;
   unsigned part_ = 1, parts_ = 1;
-  bool valid_ = true, spread_ = false, unrecorded_ = false;
+  bool valid_ = true, spread_ = false, sample_ = false, unrecorded_ = false;
 };
 
 // Reads a record, plain or packed. Empty when the file is neither.
