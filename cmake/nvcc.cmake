@@ -117,43 +117,53 @@ function(vg_cuda_program name)
   add_custom_target(app_${name} ALL DEPENDS ${programs})
 endfunction()
 
-set(VG_WAYS library preload run)
+# vg_one_of(RESULT NAME WORDS...): one of the words, which one a name decides.
+function(vg_one_of result name)
+  list(LENGTH ARGN count)
+  string(MD5 hash ${name})
+  string(SUBSTRING ${hash} 0 6 hash)
+  math(EXPR which "0x${hash} % ${count}")
+  list(GET ARGN ${which} word)
+  set(${result} ${word} PARENT_SCOPE)
+endfunction()
 
 # vg_cuda_test(NAME PROGRAM name [DEVICES list] [ENVIRONMENT ...] [ARGUMENTS ...] [INTERPRETED])
-# Runs both kinds of a program of vg_cuda_program by every way in; with settings of the library, which do not depend on how
-# it was found, one kind by one way. A kernel that could not be compiled fails the test, unless INTERPRETED says that there
-# is one.
+# Runs a program of vg_cuda_program, linked statically, with the library on the search path, and once more as one of the other
+# five kinds and ways in; with settings of the library, which do not depend on how it was found, only once. A kernel
+# that could not be compiled fails the test, unless INTERPRETED says that there is one.
 function(vg_cuda_test name)
   cmake_parse_arguments(TEST "INTERPRETED" "PROGRAM;DEVICES" "ENVIRONMENT;ARGUMENTS" ${ARGN})
   if(NOT VERDIGRIS_NVCC)
     return()
   endif()
-  set(kinds static shared)
-  set(ways ${VG_WAYS})
-  if(TEST_ENVIRONMENT MATCHES "VERDIGRIS_")
-    set(kinds static)
-    set(ways library)
+  set(runs static.library)
+  if(NOT TEST_ENVIRONMENT MATCHES "VERDIGRIS_")
+    vg_one_of(other ${name} shared.library static.preload shared.run static.run shared.preload)
+    list(APPEND runs ${other})
   endif()
-  foreach(kind IN LISTS kinds)
-    foreach(way IN LISTS ways)
-      vg_run_test(apps.${name}.${kind}.${way} WAY ${way} COMMAND ${VG_APPS_FOLDER}/${kind}/${TEST_PROGRAM}
-                  ${TEST_ARGUMENTS} DEVICES ${TEST_DEVICES} ENVIRONMENT ${TEST_ENVIRONMENT} LABEL apps)
-      if(TEST apps.${name}.${kind}.${way} AND NOT TEST_INTERPRETED)
-        set_tests_properties(apps.${name}.${kind}.${way} PROPERTIES FAIL_REGULAR_EXPRESSION "is interpreted, which is slow")
-      endif()
-    endforeach()
+  foreach(run IN LISTS runs)
+    string(REPLACE "." ";" parts ${run})
+    list(GET parts 0 kind)
+    list(GET parts 1 way)
+    vg_run_test(apps.${name}.${run} WAY ${way} COMMAND ${VG_APPS_FOLDER}/${kind}/${TEST_PROGRAM} ${TEST_ARGUMENTS}
+                DEVICES ${TEST_DEVICES} ENVIRONMENT ${TEST_ENVIRONMENT} LABEL apps)
+    if(TEST apps.${name}.${run} AND NOT TEST_INTERPRETED)
+      set_tests_properties(apps.${name}.${run} PROPERTIES FAIL_REGULAR_EXPRESSION "is interpreted, which is slow")
+    endif()
   endforeach()
 endfunction()
 
 # vg_driver_program(NAME SOURCES ... [DEVICES list] [ARGUMENTS ...]): a program of the driver API, compiled by the plain
-# compiler with include/cuda.h, linked with libcuda.so and run like the others. Needs no nvcc.
+# compiler with include/cuda.h and linked with libcuda.so. Runs with the library on the search path and by one of the other
+# two ways in. Needs no nvcc.
 function(vg_driver_program name)
   cmake_parse_arguments(PROGRAM "" "DEVICES" "SOURCES;ARGUMENTS;ENVIRONMENT" ${ARGN})
   add_executable(${name} ${PROGRAM_SOURCES})
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/include)
   target_link_libraries(${name} PRIVATE cuda Threads::Threads m)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${VG_APPS_FOLDER}/driver SKIP_BUILD_RPATH ON)
-  foreach(way IN LISTS VG_WAYS)
+  vg_one_of(other ${name} preload run)
+  foreach(way library ${other})
     vg_run_test(apps.${name}.${way} WAY ${way} COMMAND $<TARGET_FILE:${name}> ${PROGRAM_ARGUMENTS}
                 DEVICES ${PROGRAM_DEVICES} ENVIRONMENT ${PROGRAM_ENVIRONMENT} LABEL apps)
   endforeach()
