@@ -271,6 +271,31 @@ __global__ void __cluster_dims__(4, 1, 1) clusters(const int* in, int* out) {
   cluster.sync();
 }
 
+// Each block of a cluster sets an object up by itself, and the first copies to all of them at once: on an H200 a copy
+// takes longer than that.
+__global__ void __cluster_dims__(4, 1, 1) lateObjects(const int* in, int* out) {
+  __shared__ alignas(128) int row[kRow];
+  __shared__ unsigned long long object;
+  const unsigned place = placeOf(&object);
+  if (threadIdx.x == 0) {
+    setUp(place, 1);
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(place), "r"(kRow * 4) : "memory");
+    if (blockIdx.x % 4 == 0)
+      asm volatile(
+          "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1], %2, [%3], "
+          "%4;" ::"r"(placeOf(row)),
+          "l"(in), "r"(kRow * 4), "r"(place), "h"(static_cast<unsigned short>(15))
+          : "memory");
+  }
+  if (waitFor(place, 0)) out[blockIdx.x * blockDim.x + threadIdx.x] = row[threadIdx.x % kRow];
+  cg::this_cluster().sync();
+}
+int copiedOnce(const int* in, int, int t) { return in[t % kRow]; }
+
 using Kernel = void (*)(const int*, int*);
 using OnHost = int (*)(const int*, int, int);
 
@@ -305,6 +330,7 @@ int main() {
   for (const int threads : {32, 128}) {
     test("arrivals in a cluster", clusters<false>, copiedOnHost, in, threads, 4);
     test("copies in a cluster", clusters<true>, copiedOnHost, in, threads, 4);
+    test("objects set up late", lateObjects, copiedOnce, in, threads, 12);
   }
   return passed();
 }

@@ -59,7 +59,8 @@ class Lane {
   bool setUp(std::byte* object, uint64_t count);
   bool barrier();
   bool arrive(std::byte* object);
-  // Bytes are about to come whose report may end phases: who has yet to look at the objects may want what they replace.
+  // Bytes are about to come whose report may end phases: who has yet to look at the objects may want what they replace,
+  // and an object of another block may not be there yet.
   void awaitLooks(uint64_t bytes);
   // Bytes have come: the barrier objects that the operation names hear of it, in all blocks that received them.
   bool report(uint64_t bytes);
@@ -204,6 +205,7 @@ void Lane::awaitLooks(uint64_t bytes) {
   if (!watch_ || !form_.has(kReports)) return;
   eachReceiver(get(kAsyncBarrier) & 0xffffffff, [&](uint64_t address) {
     const std::byte* const object = at(address, AsyncSpace::Shared, 8, 8);
+    watch_->awaitSetUp(object);
     for (BarrierObject o = objectAt(object); receive(o, bytes) && watch_->letOthersLook(object);) o = objectAt(object);
   });
 }

@@ -18,6 +18,8 @@ class ObjectWatch {
   // changed.
   virtual bool letOthersLook(const std::byte* object) = 0;
   virtual void changed(const std::byte* object) = 0;
+  // Bytes are about to come for an object, perhaps in another block: one that has yet to set it up runs first.
+  virtual void awaitSetUp(const std::byte* object) = 0;
 
  protected:
   ~ObjectWatch() = default;

@@ -37,4 +37,13 @@ bool BlockObjects::letOthersLook(const std::byte* object) {
   return true;
 }
 
+void BlockObjects::awaitSetUp(const std::byte* object) {
+  BlockObjects& owner = ownerOf(object);
+  if (&owner == this || owner.onlookers_.knows(object)) return;
+  const auto place = std::tuple(state_.warp, state_.lane, state_.line);
+  for (int turn = 0; turn < kSetUpTurns && othersOf(owner) && !owner.onlookers_.knows(object); ++turn) block_.yield();
+  std::tie(state_.warp, state_.lane, state_.line) = place;
+  owner.onlookers_.know(object);
+}
+
 }  // namespace vg::backend::cpu

@@ -1,5 +1,6 @@
 // The barrier objects of a block, and its warps' part in those of its cluster: who is about to end a phase lets the
-// warps that have yet to look run first.
+// warps that have yet to look run first, and copies to another block wait until it has set its object up: on a GPU they
+// take longer than that.
 #pragma once
 
 #include <cstddef>
@@ -30,12 +31,16 @@ class BlockObjects final : public ptx::ObjectWatch {
   void asked(const std::byte* object, uint32_t lanes, uint32_t again) override;
   bool letOthersLook(const std::byte* object) override;
   void changed(const std::byte* object) override;
+  void awaitSetUp(const std::byte* object) override;
 
   // The running warp waits or lets others run; it has ended.
   void stopped() { onlookers_.stopped(turns_.current); }
   void ended() { onlookers_.ended(turns_.current); }
 
  private:
+  // How often others run before a block counts as one that does not set an object up by mbarrier.init.
+  static constexpr int kSetUpTurns = 64;
+
   // Those of the block of the cluster in whose shared memory an object lies.
   BlockObjects& ownerOf(const std::byte* object);
   // Warps but the one that asks, which could run.

@@ -18,6 +18,9 @@ class Onlookers {
   // A phase of the object has ended, or it is another one. `running`: other warps that could go on without looking at
   // an object, those that nobody has told to wait.
   void changed(const std::byte* object, uint32_t running);
+  // Whether it has changed or been asked before, or somebody has made it known.
+  bool knows(const std::byte* object) const { return find(object); }
+  void know(const std::byte* object) { of(object); }
   // Warps that have yet to look at the object.
   uint32_t owed(const std::byte* object) const;
   // Warps that cannot go on before an object changes that has not changed since they asked.
