@@ -147,7 +147,8 @@ void optimise(llvm::Function& f, Analyses& analyses, const BackendOptions& optio
   jamWarps(f);
   tellOnce(f);
   if (options.features.find("+fma,") != std::string::npos) fuseExactProducts(f);
-  options.wideMasks ? widenMasks(f) : rangeNaNs(f);
+  options.wideMasks ? askForNaNsTogether(f) : rangeNaNs(f);
+  if (options.wideMasks) widenMasks(f);
   if (gathersSlowly(options)) accessStepsSingly(f);
   splitTests(f);
 }

@@ -5,8 +5,10 @@
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsX86.h>
+#include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/PatternMatch.h>
 
+#include <algorithm>
 #include <vector>
 
 namespace vg::ptx::gen {
@@ -59,8 +61,7 @@ Value* blended(llvm::Instruction& i) {
   if (!match::match(&i, match::m_Select(match::m_FCmp(predicate, match::m_Value(compared), match::m_Value(with)),
                                         match::m_Value(nan), match::m_Value(value))))
     return nullptr;
-  if (predicate != llvm::CmpInst::FCMP_UNO || compared != value || !isTheNaN(nan) || !isArithmetic(value))
-    return nullptr;
+  if (predicate != llvm::CmpInst::FCMP_UNO || compared != value || !isTheNaN(nan)) return nullptr;
   const llvm::APFloat* number = nullptr;
   const bool withItself = with == value || (match::match(with, match::m_APFloat(number)) && !number->isNaN());
   return withItself ? value : nullptr;
@@ -84,18 +85,115 @@ bool isWide(const llvm::Type* type) {
   return vector && (vector->getNumElements() == 8 || vector->getNumElements() == 16);
 }
 
+// Blends of one block with nothing between the last of their values and the first of their uses.
+struct Together {
+  llvm::SmallVector<llvm::Instruction*, 8> blends;
+  llvm::SmallVector<Value*, 8> values;
+  llvm::Instruction* firstUse = nullptr;
+};
+
+// In the block; its end if there is none.
+llvm::Instruction* firstUseOf(llvm::Instruction& blend) {
+  llvm::Instruction* first = blend.getParent()->getTerminator();
+  for (llvm::User* const user : blend.users()) {
+    auto* const i = llvm::cast<llvm::Instruction>(user);
+    if (i->getParent() == blend.getParent() && !llvm::isa<llvm::PHINode>(i) && i->comesBefore(first)) first = i;
+  }
+  return first;
+}
+
+bool isThereBefore(const Value* value, const llvm::Instruction* place) {
+  const auto* const i = llvm::dyn_cast<llvm::Instruction>(value);
+  return !i || i->getParent() != place->getParent() || i->comesBefore(place);
+}
+
+bool join(Together& group, llvm::Instruction& blend, Value* value) {
+  llvm::Instruction* use = firstUseOf(blend);
+  if (!group.blends.empty()) {
+    if (group.blends[0]->getType() != blend.getType()) return false;
+    if (group.firstUse->comesBefore(use)) use = group.firstUse;
+    if (!isThereBefore(value, use)) return false;
+    for (const Value* const other : group.values)
+      if (!isThereBefore(other, use)) return false;
+  }
+  group.blends.push_back(&blend);
+  group.values.push_back(value);
+  group.firstUse = use;
+  return true;
+}
+
+std::vector<Together> groupsOf(llvm::BasicBlock& block) {
+  std::vector<Together> groups(1);
+  for (llvm::Instruction& i : block) {
+    Value* const value = blended(i);
+    const auto* const type = llvm::dyn_cast<llvm::FixedVectorType>(i.getType());
+    if (!value || !type || type->getNumElements() < 4) continue;
+    if (!join(groups.back(), i, value)) join(groups.emplace_back(), i, value);
+  }
+  return groups;
+}
+
+Value* anyNaN(llvm::IRBuilder<>& b, llvm::ArrayRef<Value*> values) {
+  Value* any = nullptr;
+  for (size_t n = 0; n < values.size(); n += 2) {
+    Value* const two = b.CreateFCmpUNO(values[n], values[std::min(n + 1, values.size() - 1)]);
+    any = any ? b.CreateOr(any, two) : two;
+  }
+  return b.CreateOrReduce(any);
+}
+
+void askTogether(const Together& group) {
+  llvm::BasicBlock* const before = group.firstUse->getParent();
+  llvm::BasicBlock* const behind = before->splitBasicBlock(group.firstUse, "numbers");
+  llvm::BasicBlock* const rare = llvm::BasicBlock::Create(before->getContext(), "nans", before->getParent(), behind);
+  before->getTerminator()->eraseFromParent();
+  llvm::IRBuilder<> ask(before), blend(rare), merge(behind, behind->begin());
+  ask.CreateCondBr(anyNaN(ask, group.values), rare, behind,
+                   llvm::MDBuilder(before->getContext()).createUnlikelyBranchWeights());
+  for (size_t n = 0; n < group.blends.size(); ++n) {
+    llvm::Instruction* const old = group.blends[n];
+    auto* const test = llvm::cast<llvm::Instruction>(llvm::cast<llvm::SelectInst>(old)->getCondition());
+    llvm::PHINode* const either = merge.CreatePHI(old->getType(), 2);
+    old->replaceAllUsesWith(either);
+    either->addIncoming(group.values[n], before);
+    llvm::Instruction* const again = blend.Insert(test->clone());
+    auto* const blended = llvm::cast<llvm::SelectInst>(blend.Insert(old->clone()));
+    blended->setCondition(again);
+    either->addIncoming(blended, rare);
+  }
+  blend.CreateBr(behind);
+}
+
+void eraseIfUnused(llvm::Instruction& blend) {
+  auto* const test = llvm::cast<llvm::Instruction>(llvm::cast<llvm::SelectInst>(blend).getCondition());
+  if (!blend.use_empty()) return;
+  blend.eraseFromParent();
+  if (test->use_empty()) test->eraseFromParent();
+}
+
 }  // namespace
+
+void askForNaNsTogether(llvm::Function& function) {
+  std::vector<llvm::BasicBlock*> blocks;
+  for (llvm::BasicBlock& block : function) blocks.push_back(&block);
+  for (llvm::BasicBlock* const block : blocks) {
+    const std::vector<Together> groups = groupsOf(*block);
+    for (auto group = groups.rbegin(); group != groups.rend(); ++group)
+      if (group->blends.size() > 1) askTogether(*group);
+    for (const Together& group : groups)
+      for (llvm::Instruction* const blend : group.blends) eraseIfUnused(*blend);
+  }
+}
 
 void rangeNaNs(llvm::Function& function) {
   std::vector<std::pair<llvm::Instruction*, Value*>> blends;
   for (llvm::Instruction& i : llvm::instructions(function))
-    if (Value* const value = blended(i); value && isWide(i.getType())) blends.emplace_back(&i, value);
+    if (Value* const value = blended(i); value && isWide(i.getType()) && isArithmetic(value))
+      blends.emplace_back(&i, value);
   for (const auto& [blend, value] : blends) {
-    auto* const test = llvm::cast<llvm::Instruction>(llvm::cast<llvm::SelectInst>(blend)->getCondition());
     llvm::IRBuilder<> b(blend);
     blend->replaceAllUsesWith(range(b, value));
-    blend->eraseFromParent();
-    if (test->use_empty()) test->eraseFromParent();
+    eraseIfUnused(*blend);
   }
 }
 
