@@ -15,7 +15,7 @@
 
 namespace vg::ptx {
 
-inline constexpr uint32_t kKernelAbiVersion = 21;
+inline constexpr uint32_t kKernelAbiVersion = 22;
 inline constexpr uint32_t kWarpSize = 32;
 inline constexpr uint32_t kSharedStrideBits = 19, kSharedStride = 1u << kSharedStrideBits;
 inline constexpr uint32_t kMaxClusterBlocks = 16;
@@ -160,6 +160,7 @@ struct KernelTraits {
   uint32_t staticShared = 0;         // bytes
   uint32_t dynamicSharedOffset = 0;  // bytes
   uint32_t localPerThread = 0;       // bytes of .local per thread (cuFuncGetAttribute LOCAL_SIZE_BYTES)
+  uint32_t localStride = 0;          // bytes from a lane's .local to the next lane's, in native code
   uint32_t stackPerWarp = 0;         // bytes of stack that a warp needs, locals of all lanes included
   uint32_t frameBytes = 0;           // that a warp keeps in BlockState::frames at barriers, 0: none wait that way
   uint32_t streamedPerThread = 0;    // bytes of results that may go past the caches (kStreams), 0: none
@@ -185,11 +186,13 @@ inline constexpr size_t frameMemory(const KernelTraits& traits, uint32_t warps) 
   return traits.frameBytes ? kFrameHeader + size_t{traits.frameBytes} * warps : 0;
 }
 
+inline constexpr uint32_t kLocalAlignment = 64;  // of a lane's local memory, unless a variable wants more
+
 // Bytes between the local memory of neighbouring lanes, of so many bytes each.
-inline uint32_t localLaneStride(uint32_t localSize) {
-  // An odd multiple of 64 bytes, so that lanes do not share cache sets.
-  const uint32_t lines = (localSize + 63) / 64;
-  return 64 * (lines | 1);
+inline uint32_t localLaneStride(uint32_t localSize, uint32_t alignment) {
+  // An odd multiple of 64 bytes or of the alignment, so that lanes do not share cache sets.
+  const uint32_t lines = (localSize + alignment - 1) / alignment;
+  return alignment * (lines | 1);
 }
 
 // Which blocks a variant of the native code is valid for.

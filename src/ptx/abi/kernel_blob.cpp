@@ -53,6 +53,7 @@ std::vector<uint8_t> encode(const KernelBlob& blob) {
   traits.staticShared = blob.traits.staticShared;
   traits.dynamicSharedOffset = blob.traits.dynamicSharedOffset;
   traits.localPerThread = blob.traits.localPerThread;
+  traits.localStride = blob.traits.localStride;
   traits.stackPerWarp = blob.traits.stackPerWarp;
   traits.frameBytes = blob.traits.frameBytes;
   traits.streamedPerThread = blob.traits.streamedPerThread;

@@ -8,12 +8,16 @@ namespace {
 
 constexpr size_t kChunkBytes = 16 * 1024;
 constexpr size_t kStackLimit = 4 * 1024 * 1024;  // bytes of a lane's registers and local memory
-constexpr size_t kAlignment = 64;
+
+std::byte* aligned(std::byte* memory, size_t alignment) {
+  return memory + (-reinterpret_cast<uint64_t>(memory) & (alignment - 1));
+}
 
 }  // namespace
 
-std::byte* Warp::reserve(uint32_t lane, size_t bytes) {
+std::byte* Warp::reserve(uint32_t lane, size_t bytes, size_t alignment) {
   Lane& l = lanes[lane];
+  bytes += std::max(alignment, kAlignment) - kAlignment;
   bytes = (bytes + kAlignment - 1) / kAlignment * kAlignment;
   if (bytes > kStackLimit || l.total + bytes > kStackLimit) return nullptr;
   size_t chunk = l.used >> 32, at = l.used & 0xffffffff;
@@ -31,7 +35,7 @@ std::byte* Warp::reserve(uint32_t lane, size_t bytes) {
   l.total += bytes;
   std::byte* memory = l.chunks[chunk].get() + at;
   std::memset(memory, 0, bytes);
-  return memory;
+  return aligned(memory, std::max(alignment, kAlignment));
 }
 
 uint64_t Warp::stackDepth(uint32_t lane) const {
@@ -59,10 +63,10 @@ void Warp::enter(uint32_t lane, const FunctionCode* target, const CallSite* site
   frame.resume = resume;
   frame.mark = lanes[lane].used;
   frame.total = lanes[lane].total;
-  std::byte* memory = reserve(lane, size_t{target->slots} * 8 + kAlignment + target->frameBytes);
+  std::byte* memory = reserve(lane, size_t{target->slots} * 8 + target->frameAlignment + target->frameBytes);
   if (!memory) trap(1u << lane, TrapReason::StackOverflow, s);
   frame.registers = reinterpret_cast<uint64_t*>(memory);
-  frame.memory = memory + (size_t{target->slots} * 8 + kAlignment - 1) / kAlignment * kAlignment;
+  frame.memory = aligned(memory + size_t{target->slots} * 8, target->frameAlignment);
   if (site) {
     for (size_t k = 0; k < site->arguments.size() && k < target->parameters.size(); ++k) {
       const CallSite::Argument& a = site->arguments[k];

@@ -114,11 +114,14 @@ struct Formal {
   Target target;
 };
 
+inline constexpr size_t kAlignment = 64;  // of what a lane's stack is given out in
+
 struct FunctionCode {
   const Function* function = nullptr;
   uint32_t index = 0;
   uint32_t slots = 0;       // 64-bit register slots
   uint32_t frameBytes = 0;  // parameters, returns, .local and .param variables
+  uint32_t frameAlignment = kAlignment;
   std::vector<uint32_t> registerSlots;
   std::vector<uint32_t> variableOffsets;  // of Function::variables in the frame
   std::vector<Formal> parameters, returns;
@@ -241,7 +244,8 @@ class Warp {
   [[noreturn]] void trap(uint32_t mask, TrapReason reason, const Step& s) const;
   // Lanes come to the barrier of the cluster; the warp arrives when all that live have come.
   void arriveCluster(const Step* s, uint32_t mask);
-  std::byte* reserve(uint32_t lane, size_t bytes);  // from the lane's stack, zeroed; null when it is exhausted
+  // From the lane's stack, zeroed; null when it is exhausted.
+  std::byte* reserve(uint32_t lane, size_t bytes, size_t alignment = kAlignment);
   void noteWhere(uint32_t lane, const Instruction* i) const;
   void view(LaneView (&views)[kWarpSize]) const;
   // Bytes of the lane's chunks below what it takes next, and back to where that was: frees what was taken since.

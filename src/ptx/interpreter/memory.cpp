@@ -1,6 +1,7 @@
 // Loads, stores, atomics, address conversions, cp.async. Global and generic addresses are host addresses; wild ones
 // fault, and the runner's signal handler answers.
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "ptx/facts/polls.h"
@@ -327,7 +328,8 @@ void moveVector(Warp& w, const Step& s, uint32_t mask) {
 void allocate(Warp& w, const Step& s, uint32_t mask) {
   eachLane(mask, [&](uint32_t lane) {
     const uint64_t bytes = w.read(lane, s.sources[0]) & 0xffffffff;
-    std::byte* memory = w.reserve(lane, bytes);
+    const uint64_t alignment = s.sourceCount > 1 ? w.read(lane, s.sources[1]) : 1;
+    std::byte* memory = w.reserve(lane, bytes, std::has_single_bit(alignment) ? alignment : 1);
     if (!memory) w.trap(1u << lane, TrapReason::StackOverflow, s);
     w.write(lane, s.targets[0], reinterpret_cast<uint64_t>(memory));
   });

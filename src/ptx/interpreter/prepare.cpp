@@ -45,6 +45,7 @@ class Preparation {
     uint64_t bytes = 0;
     const auto place = [&](const Variable& v) {
       bytes = roundUp(bytes, std::max(v.alignment, 8u));
+      code.frameAlignment = std::max(code.frameAlignment, v.alignment);
       const uint32_t at = static_cast<uint32_t>(bytes);
       bytes = std::min<uint64_t>(bytes + v.size, 1u << 31);
       return at;

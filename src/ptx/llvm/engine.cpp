@@ -347,7 +347,7 @@ Program analyse(const Module& module, uint32_t entry, uint32_t root, const EmitO
 
 // For kernels that take stack at run time: the sections with sizes of stacks leave out functions that do.
 uint32_t stackWithRoom(const Program& program, uint64_t frames) {
-  return kWarpSize * localLaneStride(program.localSize) +
+  return kWarpSize * program.localStride() + program.localAlignment +
          static_cast<uint32_t>(std::min<uint64_t>(frames + kRoomOfAllocating, UINT32_MAX / 4));
 }
 

@@ -41,8 +41,9 @@ uint32_t checkAccess(BlockState* state, ptx::CheckedRanges*, uint32_t warp, uint
   const KernelThread::Critical critical(resident.thread());
   state->blockIndex[0] = block;  // one call may run several
   check::WarpAccess access{warp, mask, addresses, ptx::accessFormOf(form), line, {}, data};
-  if (const uint32_t bytes = resident.launch().code->traits.localPerThread; locals && bytes)
-    access.local = {addressOf(locals), ptx::localLaneStride(bytes), bytes, 0, 0};
+  const ptx::KernelTraits& traits = resident.launch().code->traits;
+  if (locals && traits.localPerThread)
+    access.local = {addressOf(locals), traits.localStride, traits.localPerThread, 0, 0};
   if (frameEnd) {
     access.local.frame = addressOf(__builtin_frame_address(0));
     access.local.frameEnd = addressOf(frameEnd);

@@ -81,7 +81,7 @@ class Analysis {
       case Value::Symbol:
         if (v.symbolKind == SymbolKind::FunctionVariable &&
             program_.module->functions[v.function].variables[v.symbol].space == Space::Local)
-          return affine(localLaneStride(program_.localSize), 64, false);
+          return affine(program_.localStride(), 64, false);
         return kUniform;
       default:
         return {};

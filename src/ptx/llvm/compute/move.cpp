@@ -116,7 +116,7 @@ llvm::Value* Moves::isLocal(Value* address) {
   Value* local = llvm::ConstantInt::getFalse(b_.like(address, b_.getInt1Ty()));
   if (runner_.localArea)
     local = isInside(address, b_.CreatePtrToInt(runner_.localArea, b_.getInt64Ty()),
-                     b_.getInt64(uint64_t{localLaneStride(program_.localSize)} * kWarpSize));
+                     b_.getInt64(uint64_t{program_.localStride()} * kWarpSize));
   if (emission_.traits.allocates)
     local = b_.CreateOr(local, isInside(address, runner_.laneStacks(),
                                         b_.CreateMul(runner_.laneStackStride(), b_.getInt64(kWarpSize))));

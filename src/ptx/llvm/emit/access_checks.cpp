@@ -135,7 +135,7 @@ llvm::Value* AccessChecks::localArea() {
 // Each lane has a part of the local memory to itself.
 llvm::Value* AccessChecks::fitsLocal(const Checked& access, const Address& a, const Mask& mask) {
   if (!runner_.localArea || program_.localSize < access.bytes) return b_.getFalse();
-  const int64_t stride = localLaneStride(program_.localSize);
+  const int64_t stride = program_.localStride();
   Value* const rest = b_.getInt64(program_.localSize - access.bytes);
   if (a.scalar && a.shape.affine() && a.shape.stride == stride && !a.holds)
     return b_.CreateICmpULE(b_.CreateSub(a.scalar, localArea()), rest);
@@ -287,8 +287,7 @@ void AccessChecks::noteOrAsk(const Checked& access, const Address& a, const Mask
 // The lanes that may, as i32. `found`: whether all may, as the code itself has found; null: it has not.
 llvm::Value* AccessChecks::ask(const Checked& access, const Address& a, const Mask& mask, Value* found) {
   const Told places = told(access, a);
-  Value* const locals =
-      runner_.localArea ? static_cast<Value*>(runner_.localArea) : llvm::ConstantPointerNull::get(b_.getPtrTy());
+  Value* const locals = runner_.localArea ? runner_.localArea : llvm::ConstantPointerNull::get(b_.getPtrTy());
   Value* const frameEnd = emission_.traits.allocates
                               ? b_.callIntrinsic(llvm::Intrinsic::addressofreturnaddress, {b_.getPtrTy()}, {})
                               : llvm::ConstantPointerNull::get(b_.getPtrTy());

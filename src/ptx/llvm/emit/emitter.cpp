@@ -69,6 +69,7 @@ void Emitter::findTraits() {
   traits.staticShared = program_.shared.staticSize;
   traits.dynamicSharedOffset = program_.shared.dynamicOffset;
   traits.localPerThread = program_.localSize;
+  traits.localStride = program_.localStride();
   traits.usesDynamicShared = program_.usesDynamicShared || program_.callsApart;
   traits.clusterAddresses = program_.references.clusterAddresses;
   suspensions_.plan();

@@ -102,7 +102,8 @@ llvm::Value* AccessTests::isInOwnRange(const Chunks& numbers, const Mask& mask) 
   Value* const own = field(offsetof(ReachCalls, own));
   Value* const ownBytes = field(offsetof(ReachCalls, ownBytes));
   Value* const returns = b_.callIntrinsic(llvm::Intrinsic::addressofreturnaddress, {b_.getPtrTy()}, {});
-  Value* const frameBytes = b_.getInt64(uint64_t{localLaneStride(program_.localSize)} * kWarpSize + kFrame);
+  Value* const frameBytes =
+      b_.getInt64(uint64_t{program_.localStride()} * kWarpSize + program_.localAlignment + kFrame);
   Value* const frame = b_.CreateSub(b_.CreatePtrToInt(returns, b_.getInt64Ty()), frameBytes);
   Value* any = nullptr;
   for (uint32_t c = 0; c < numbers.size(); ++c) {
@@ -121,7 +122,7 @@ llvm::Value* AccessTests::isInOwnRange(const Chunks& numbers, const Mask& mask) 
 // i1: whether any of these is outside of the lanes' local variables, which lie in the range on a fibre's stack.
 llvm::Value* AccessTests::leavesLocal(const Chunks& places, const Mask& mask) {
   Value* const start = b_.CreatePtrToInt(runner_.localArea, b_.getInt64Ty());
-  Value* const bytes = b_.getInt64(uint64_t{localLaneStride(program_.localSize)} * kWarpSize);
+  Value* const bytes = b_.getInt64(uint64_t{program_.localStride()} * kWarpSize);
   Mask outside;
   outside.full = false;
   for (uint32_t c = 0; c < k_; ++c) {

@@ -37,7 +37,7 @@ class Runner : public EmitterPart {
   Value* blockX = nullptr;  // %ctaid.x where a call runs several blocks
   // Where constants of the launch, of the block and of the warp are inserted.
   llvm::Instruction *launchPoint = nullptr, *blockPoint = nullptr, *warpPoint = nullptr;
-  llvm::AllocaInst* localArea = nullptr;
+  Value* localArea = nullptr;                         // of lane 0
   llvm::SmallVector<llvm::AllocaInst*, 8> stackTops;  // <W x i32>: bytes that lanes have taken of their stacks
 
  private:

@@ -47,10 +47,21 @@ void Frame::emit(bool waitsInOneCopy) {
   endBlock(loops);
   endRow(loops);
   masks_.makeLive();
-  if (program_.localSize) {
-    LType* const lanes = llvm::ArrayType::get(b_.getInt8Ty(), localLaneStride(program_.localSize) * kWarpSize);
-    runner_.localArea = b_.entryAlloca(lanes, "local", llvm::Align(64));
-  }
+  if (program_.localSize) placeLocals();
+}
+
+// Memory for the local variables of a warp's lanes. What a variable wants beyond the usual alignment is found inside of
+// a larger piece: no section with sizes of stacks tells what the code generator would take to align the frame so.
+void Frame::placeLocals() {
+  const uint32_t more = program_.localAlignment - kLocalAlignment;
+  LType* const bytes = llvm::ArrayType::get(b_.getInt8Ty(), uint64_t{program_.localStride()} * kWarpSize + more);
+  llvm::AllocaInst* const piece = b_.entryAlloca(bytes, "local", llvm::Align(kLocalAlignment));
+  runner_.localArea = piece;
+  if (!more) return;
+  llvm::IRBuilder<> at(piece->getParent(), std::next(piece->getIterator()));
+  Value* const end = at.CreateConstInBoundsGEP1_64(at.getInt8Ty(), piece, more);
+  runner_.localArea = at.CreateIntrinsic(llvm::Intrinsic::ptrmask, {at.getPtrTy(), at.getInt64Ty()},
+                                         {end, at.getInt64(-int64_t{program_.localAlignment})});
 }
 
 // In the order in which they stand in the function.

@@ -33,6 +33,7 @@ class Frame : public EmitterPart {
 
  private:
   struct Loops;
+  void placeLocals();
   Loops makeBlocks();
   void beginCall(Loops& loops);
   void beginRow(Loops& loops);

@@ -179,21 +179,23 @@ void CodeExpander::addBody(Recursion& region, uint32_t function) {
 
 // Memory of a call's own for what the function declares in .local.
 void CodeExpander::placeLocals(Instance& instance, uint32_t block) {
-  uint64_t size = 0;
+  uint64_t size = 0, alignment = kPiece;
   for (uint32_t k = 0; k < instance.function->variables.size(); ++k) {
     const Variable& v = instance.function->variables[k];
     if (v.space != Space::Local) continue;
-    if (v.alignment > kPiece) unsupportedConstruct(instance.function->line, "local memory of over 64 bytes alignment");
     size = roundUp(size, std::max(v.alignment, 1u));
+    alignment = std::max<uint64_t>(alignment, v.alignment);
     instance.localOffsets[k] = static_cast<uint32_t>(size);
     size += v.size;
   }
   if (!size) return;
   if (size > UINT32_MAX / 2) unsupportedConstruct(instance.function->line, "over 2 GiB of local memory");
-  instance.recursion->localBytes[instance.functionIndex] = roundUp(static_cast<uint32_t>(size), uint32_t{kPiece});
+  const uint64_t most = roundUp(size, kPiece) + alignment - kPiece;  // of the stack, whatever is taken of it before
+  instance.recursion->localBytes[instance.functionIndex] = static_cast<uint32_t>(most);
   instance.localBase = code_.newVariable(Class::I64);
   code_.make(code_.blocks[block].items, Op::Alloca, Type::U64,
-             {operand::variable(instance.localBase), operand::number(size)}, instance.function->line);
+             {operand::variable(instance.localBase), operand::number(size), operand::number(alignment)},
+             instance.function->line);
 }
 
 // The pieces that a function reads its parameters in and writes its results in.

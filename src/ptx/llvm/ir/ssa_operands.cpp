@@ -70,9 +70,10 @@ void SsaBuilder::placeLocal(uint32_t function, uint32_t symbol, const Variable& 
   if (!inserted) return;
   const uint64_t alignment = std::max<uint64_t>(v.alignment, 1);
   const uint64_t offset = (program_.localSize + alignment - 1) / alignment * alignment;
-  if (offset + v.size > (1u << 19)) unsupportedConstruct(0, "over 512 KiB of local memory");
+  if (std::max(offset + v.size, alignment) > (1u << 19)) unsupportedConstruct(0, "over 512 KiB of local memory");
   at->second = static_cast<uint32_t>(offset);
   program_.localSize = static_cast<uint32_t>(offset + v.size);
+  program_.localAlignment = std::max(program_.localAlignment, static_cast<uint32_t>(alignment));
 }
 
 ValueId SsaBuilder::special(ptx::Special which, uint32_t line) {

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "ptx/abi/kernel_abi.h"
 #include "ptx/facts/layout.h"
 #include "ptx/text/ast.h"
 
@@ -158,12 +159,14 @@ struct Program {
   std::vector<Component> components;
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> locals;  // (function, variable) in .local -> byte offset in a lane
   uint32_t localSize = 0;                                    // bytes a lane
+  uint32_t localAlignment = kLocalAlignment;                 // of each lane's
   bool usesDynamicShared = false;
   bool recurses = false;
   uint32_t stackOfCalls = 0;  // bytes of a lane's stack for calls, unless it recurses
   bool callsApart = false;    // functions that have code of their own
   bool sharesForNow = false;  // functions are in it once that good code has copies of
 
+  uint32_t localStride() const { return localLaneStride(localSize, localAlignment); }
   bool inLoop(BlockId block, LoopId loop) const;
   bool dominates(BlockId a, BlockId b) const;
   std::vector<BlockId> immediateDominator;

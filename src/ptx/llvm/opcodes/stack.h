@@ -19,6 +19,8 @@ class Stacks : public EmitterPart {
   void emitStackRestore(const Instruction& i);
 
  private:
+  Value* placeOf(uint32_t chunk);
+  Value* untilAligned(Value* top, uint32_t chunk, uint64_t alignment);
   void setStackTop(uint32_t chunk, Value* top, const Mask& mask);
 
   Runner& runner_;
