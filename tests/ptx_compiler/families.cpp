@@ -289,6 +289,27 @@ std::string thinTreeOfCallees(uint32_t size) {
   return all;
 }
 
+// A tree again, of which all threads go one way down. Lanes and warps meet on each level, in the branch that calls
+// and behind it; in between some lanes call a function without meetings.
+std::string treeOfMeetings(uint32_t size) {
+  Text leaf;
+  for (uint32_t n = 0; n < 120; ++n) leaf.line("mad.lo.u32 %%x, %%x, 5, %u;", n);
+  std::string all = callee("g", 0, leaf.take());
+  for (uint32_t n = size; n-- > 0;) {
+    Text t;
+    t.line("{ .reg .b32 %%v; .reg .pred %%q; setp.gt.s32 %%p, %%x, 0; @%%p bra SKIP;");
+    t.line("%s", callOf("g", 0).c_str());
+    t.line("SKIP: bar.red.popc.u32 %%v, 0, %%p; and.b32 %%v, %%v, 1; setp.ne.u32 %%q, %%v, 0; @%%q bra OTHER;");
+    t.line("shfl.sync.idx.b32 %%v, %%x, 0, 31, -1; add.u32 %%x, %%x, %%v;");
+    if (n + 1 < size) t.line("%s", callOf("f", n + 1).c_str());
+    t.line("bra JOIN;\nOTHER:");
+    if (n + 1 < size) t.line("%s", callOf("f", n + 1).c_str());
+    t.line("JOIN: vote.sync.ballot.b32 %%v, %%p, -1; mad.lo.u32 %%x, %%x, 3, %%v; bar.sync 0; }");
+    all += callee("f", n, t.take());
+  }
+  return all;
+}
+
 std::string manyCalls(uint32_t size) {
   std::string all;
   for (uint32_t n = 0; n < size; ++n) all += callOf("f", 0);
@@ -348,6 +369,7 @@ const std::vector<Family>& families() {
       {"callChain", call, 100, chainOfCallees},
       {"callTree", call, 12, treeOfCallees},
       {"thinCallTree", call, 30, thinTreeOfCallees},
+      {"meetingTree", call, 22, treeOfMeetings},
       {"manyCalls", manyCalls, 150, oneCallee},
   };
   return all;

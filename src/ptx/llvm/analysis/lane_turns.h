@@ -15,6 +15,9 @@
 // until all that the mask names have told so or are not in the region any more. Shuffles, votes, matches and reductions
 // of one kind and mask are one operation in the same way (CodeExpander::expandJoint).
 //
+// Functions that call themselves, and those that are in a kernel once, are states of one loop, to which lanes come in
+// different passes: there all meetings are held, and those of whole warps too, such as matrix instructions.
+//
 // So are barriers of the block to which lanes of a warp come apart (CodeExpander::expandPartedBarrier): each lane says
 // which one it has come to, and the warp comes when all in the region have said so.
 #pragma once

@@ -191,7 +191,7 @@ bool CallGraph::mayBeApart(const std::vector<uint32_t>& functions) const {
 
 // Instructions that a kernel may have with copies for all calls.
 double CallGraph::mostCopied(const std::vector<uint32_t>& functions, Copies copies) const {
-  // Functions that are in a kernel once are at different places of it at a time.
+  // In functions that are in a kernel once lanes wait for those in other states of it, which takes longer than copies.
   if (lanesMeetIn(functions)) return kMostWhereLanesMeet;
   double text = 0;
   for (uint32_t f : functions) text += static_cast<double>(module_.functions[f].body.size());

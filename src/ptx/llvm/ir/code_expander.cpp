@@ -88,11 +88,36 @@ void CodeExpander::expandSwitch(Expansion& x, const ptx::Instruction& i) {
   x.open = i.guard >= 0;
 }
 
+// How lanes that come to an instruction apart are brought together (analysis/lane_turns.h). Among the states of
+// functions that are in the kernel once they always may: the next that a lane comes to may be of another state.
+CodeExpander::Gathering CodeExpander::gatheringFor(const Expansion& x, const ptx::Instruction& i) const {
+  const auto among = [&](const std::set<const ptx::Instruction*>* some) { return some && some->contains(&i); };
+  const Meets meets = rowOf(i.op).meets;
+  const bool inStates = x.instance.recursion;
+  switch (meets) {
+    case Meets::Warp:
+      if (inStates && !i.has(Mod::Sync)) refuseInStates(*x.instance.recursion, i);
+      return inStates || among(rules_.joint) ? Gathering::Exchange
+             : among(rules_.held)            ? Gathering::Named
+                                             : Gathering::None;
+    case Meets::WholeWarp:
+      return inStates ? Gathering::All : Gathering::None;
+    case Meets::Block:
+      if (i.has(Mod::Warp)) return inStates || among(rules_.held) ? Gathering::Named : Gathering::None;
+      if (i.has(Mod::Cluster)) return inStates ? Gathering::All : Gathering::None;
+      return inStates || among(rules_.parted) ? Gathering::Barrier : Gathering::None;
+    default:
+      return Gathering::None;
+  }
+}
+
 // What goes nowhere else.
 void CodeExpander::expandPlain(Expansion& x, const ptx::Instruction& i) {
-  if (rules_.joint && rules_.joint->contains(&i) && rowOf(i.op).meets == Meets::Warp) return expandJoint(x, i);
-  if (rules_.parted && rules_.parted->contains(&i)) return expandPartedBarrier(x, i);
-  if (rules_.held && rules_.held->contains(&i)) expandHold(x, i, 1);
+  const Gathering gathering = gatheringFor(x, i);
+  if (gathering == Gathering::Exchange) return expandJoint(x, i);
+  if (gathering == Gathering::Barrier) return expandPartedBarrier(x, i);
+  if (gathering == Gathering::Named) expandHold(x, i, 1);
+  if (gathering == Gathering::All) expandHoldOfAll(x, i);
   if (rules_.beginBlocks && lanesMeetAt(i, *x.instance.function) && !code_.blocks[x.current].items.empty()) {
     const uint32_t meeting = code_.newBlock();
     code_.jump(x.current, meeting);
@@ -135,6 +160,14 @@ void CodeExpander::expandHold(Expansion& x, const ptx::Instruction& i, uint32_t 
   setWords(arrives, {Mod::Warp, Mod::Arrive});
   arrives.first += arrives.count - operands;
   arrives.count = operands;
+  setWords(expandWait(x, i), {Mod::Warp, Mod::Red});
+}
+
+// The same for all lanes of the warp, where no operand names them.
+void CodeExpander::expandHoldOfAll(Expansion& x, const ptx::Instruction& i) {
+  ptx::Instruction& arrives =
+      code_.make(code_.blocks[x.current].items, Op::Barrier, Type::B32, {operand::number(~0u)}, i.line);
+  setWords(arrives, {Mod::Warp, Mod::Arrive});
   setWords(expandWait(x, i), {Mod::Warp, Mod::Red});
 }
 

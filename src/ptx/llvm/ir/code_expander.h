@@ -66,7 +66,10 @@ class CodeExpander {
   void expandInstruction(Expansion& x, const ptx::Instruction& i);
   void expandSwitch(Expansion& x, const ptx::Instruction& i);
   void expandPlain(Expansion& x, const ptx::Instruction& i);
+  enum class Gathering { None, Named, All, Exchange, Barrier };
+  Gathering gatheringFor(const Expansion& x, const ptx::Instruction& i) const;
   void expandHold(Expansion& x, const ptx::Instruction& i, uint32_t operands);
+  void expandHoldOfAll(Expansion& x, const ptx::Instruction& i);
   ptx::Instruction& expandWait(Expansion& x, const ptx::Instruction& i);
   void expandPartedBarrier(Expansion& x, const ptx::Instruction& i);
   void expandJoint(Expansion& x, const ptx::Instruction& i);
@@ -117,14 +120,13 @@ class CodeExpander {
   void copyPieces(ParamObject& from, ParamObject& to, uint32_t block);
   uint32_t newState(Recursion& region, uint32_t block);
   void finish(Recursion& region, uint32_t leave);
-  void refuseMeetings(const Recursion& region) const;
+  [[noreturn]] void refuseInStates(const Recursion& region, const ptx::Instruction& i) const;
   std::vector<uint32_t> keptBy(const Recursion& region, const RecursiveCall& call,
-                               const std::vector<std::vector<bool>>& live) const;
+                               const std::vector<uint32_t>& live) const;
   void keepAndRestore(Recursion& region, RecursiveCall& call, const std::vector<uint32_t>& variables);
   static uint32_t bodyOf(const Recursion& region, const Instance& instance);
   void measureStack(const Recursion& region);
-  // By block from region.firstBlock, by variable from region.firstVariable: read before it is written.
-  std::vector<std::vector<bool>> liveVariables(const Recursion& region);
+  std::vector<std::vector<uint32_t>> liveBehindCalls(const Recursion& region);
 
   RawCode& code_;
   Program& program_;

@@ -9,6 +9,9 @@
 // variables of such functions are taken from the same stack when they begin. The caller takes the stack back to where
 // it was.
 #include <algorithm>
+#include <iterator>
+#include <set>
+#include <utility>
 
 #include "base/round.h"
 #include "ptx/llvm/ir/code_expander.h"
@@ -233,11 +236,10 @@ void CodeExpander::copyPieces(ParamObject& from, ParamObject& to, uint32_t block
 // --- The loop --------------------------------------------------------------------------------------------------------
 
 void CodeExpander::finish(Recursion& region, uint32_t leave) {
-  refuseMeetings(region);
   region.states[0] = leave;
-  const auto live = liveVariables(region);
+  const std::vector<std::vector<uint32_t>> live = liveBehindCalls(region);
   std::vector<std::vector<uint32_t>> kept;
-  for (const RecursiveCall& call : region.calls) kept.push_back(keptBy(region, call, live));
+  for (size_t n = 0; n < live.size(); ++n) kept.push_back(keptBy(region, region.calls[n], live[n]));
   for (size_t n = 0; n < kept.size(); ++n) keepAndRestore(region, region.calls[n], kept[n]);
   measureStack(region);
   code_.blocks[region.dispatch].terminator = Block::Switch;
@@ -296,27 +298,20 @@ void CodeExpander::measureStack(const Recursion& region) {
         std::max(program_.stackOfCalls, static_cast<uint32_t>(std::min<uint64_t>(most, UINT32_MAX / 2)));
 }
 
-// Lanes are at different depths, and what they do together would wait for lanes that come by in another pass.
-void CodeExpander::refuseMeetings(const Recursion& region) const {
+// What lanes do together that no mask names: those that are there. Others may come by in another pass.
+void CodeExpander::refuseInStates(const Recursion& region, const ptx::Instruction& i) const {
   const bool again = region.cycle != graph_->shared();
-  for (size_t b = region.firstBlock; b < code_.blocks.size(); ++b)
-    for (const Item& item : code_.blocks[b].items)
-      if (item.ast && lanesMeet(*item.ast))
-        unsupportedConstruct(item.ast->line, "%s in a %s", nameOf(item.ast->op),
-                             again ? "function that calls itself" : "kernel that is too large for a copy of each call");
+  unsupportedConstruct(i.line, "%s without .sync in a %s", nameOf(i.op),
+                       again ? "function that calls itself" : "kernel that is too large for a copy of each call");
 }
 
 std::vector<uint32_t> CodeExpander::keptBy(const Recursion& region, const RecursiveCall& call,
-                                           const std::vector<std::vector<bool>>& live) const {
-  const std::vector<bool>& after = live[call.back - region.firstBlock];
-  std::vector<bool> made(after.size(), false);  // by the callee
-  const auto mark = [&](uint32_t variable) { made[variable - region.firstVariable] = true; };
+                                           const std::vector<uint32_t>& live) const {
+  std::set<uint32_t> made{region.state, region.resume, region.kept};  // by the callee
   for (const ParamObject* object : call.results)
-    for (const auto& [offset, piece] : object->pieces) mark(piece.variable);
-  for (uint32_t variable : {region.state, region.resume, region.kept}) mark(variable);
+    for (const auto& [offset, piece] : object->pieces) made.insert(piece.variable);
   std::vector<uint32_t> kept{region.resume, region.kept};
-  for (uint32_t v = 0; v < after.size(); ++v)
-    if (after[v] && !made[v]) kept.push_back(region.firstVariable + v);
+  std::ranges::copy_if(live, std::back_inserter(kept), [&](uint32_t v) { return !made.contains(v); });
   // Wide ones first, so that all are aligned.
   std::ranges::stable_sort(kept, std::ranges::greater{}, [&](uint32_t v) { return bytesOf(code_.variableTypes[v]); });
   return kept;
@@ -355,42 +350,80 @@ void CodeExpander::keepAndRestore(Recursion& region, RecursiveCall& call, const 
   back.insert(back.begin(), restore.begin(), restore.end());
 }
 
-// Which variables a function still needs after a call: what it keeps in memory while it may be called again.
-std::vector<std::vector<bool>> CodeExpander::liveVariables(const Recursion& region) {
-  const uint32_t blocks = static_cast<uint32_t>(code_.blocks.size()) - region.firstBlock;
-  std::vector<std::vector<Effects>> effects(blocks);
-  for (uint32_t b = 0; b < blocks; ++b)
-    for (const Item& item : code_.blocks[region.firstBlock + b].items) effects[b].push_back(code_.effectsOf(item));
-  const uint32_t variables = static_cast<uint32_t>(code_.variableTypes.size()) - region.firstVariable;
-  std::vector<std::vector<uint32_t>> next(blocks);
-  for (uint32_t b = 0; b < blocks; ++b) next[b] = code_.blocks[region.firstBlock + b].successors;
-  // Seen from a function, a call goes on behind itself, and a return or another call's place is the end.
-  next[region.dispatch - region.firstBlock].clear();
-  for (const RecursiveCall& call : region.calls) next[call.save - region.firstBlock] = {call.back};
+namespace {
 
-  std::vector<std::vector<bool>> live(blocks, std::vector<bool>(variables, false));
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (uint32_t b = blocks; b-- > 0;) {
-      std::vector<bool> now(variables, false);
-      const auto set = [&](uint32_t variable, bool value) {
-        if (variable >= region.firstVariable) now[variable - region.firstVariable] = value;
-      };
-      for (uint32_t s : next[b])
-        if (s >= region.firstBlock)
-          for (uint32_t v = 0; v < variables; ++v)
-            if (live[s - region.firstBlock][v]) now[v] = true;
-      if (const uint32_t condition = code_.blocks[region.firstBlock + b].condition; condition != kNone)
-        set(condition, true);
-      for (size_t n = effects[b].size(); n-- > 0;) {
-        if (effects[b][n].always)
-          for (uint32_t v : effects[b][n].writes) set(v, false);
-        for (uint32_t v : effects[b][n].reads) set(v, true);
+// Where each variable is read before it is written, and where it is written, of a range of blocks and variables.
+class Uses {
+ public:
+  Uses(RawCode& code, uint32_t firstBlock, uint32_t firstVariable)
+      : firstVariable_(firstVariable), of_(code.variableTypes.size() - firstVariable) {
+    for (uint32_t b = firstBlock; b < code.blocks.size(); ++b) {
+      for (const Item& item : code.blocks[b].items) {
+        const Effects effects = code.effectsOf(item);
+        for (const uint32_t v : effects.reads) noteRead(v, b);
+        if (effects.always)
+          for (const uint32_t v : effects.writes) noteWrite(v, b);
       }
-      if (now != live[b]) {
-        live[b] = std::move(now);
-        changed = true;
-      }
+      if (code.blocks[b].condition != kNone) noteRead(code.blocks[b].condition, b);
+    }
+  }
+
+  struct Variable {
+    std::vector<uint32_t> readIn, writtenIn;  // blocks, ascending
+    bool isWrittenIn(uint32_t block) const { return std::ranges::binary_search(writtenIn, block); }
+  };
+  const std::vector<Variable>& of() const { return of_; }
+
+ private:
+  void noteRead(uint32_t variable, uint32_t block) {
+    if (variable < firstVariable_) return;
+    Variable& v = of_[variable - firstVariable_];
+    if (!isLast(v.writtenIn, block) && !isLast(v.readIn, block)) v.readIn.push_back(block);
+  }
+  void noteWrite(uint32_t variable, uint32_t block) {
+    if (variable < firstVariable_) return;
+    Variable& v = of_[variable - firstVariable_];
+    if (!isLast(v.writtenIn, block)) v.writtenIn.push_back(block);
+  }
+  static bool isLast(const std::vector<uint32_t>& blocks, uint32_t block) {
+    return !blocks.empty() && blocks.back() == block;
+  }
+
+  const uint32_t firstVariable_;
+  std::vector<Variable> of_;
+};
+
+}  // namespace
+
+// The variables that a function still needs behind each call, ascending: what it keeps in memory while it may be called
+// again. Each variable is followed back from where it is read to where it is written.
+std::vector<std::vector<uint32_t>> CodeExpander::liveBehindCalls(const Recursion& region) {
+  const size_t blocks = code_.blocks.size();
+  std::vector<std::vector<uint32_t>> before(blocks), callsBefore(blocks);
+  for (uint32_t b = region.firstBlock; b < blocks; ++b)
+    for (const uint32_t s : code_.blocks[b].successors)
+      // Seen from a function, a call goes on behind itself, and a return or another call's place is the end.
+      if (b != region.dispatch && s != region.dispatch) before[s].push_back(b);
+  for (uint32_t n = 0; n < region.calls.size(); ++n) {
+    before[region.calls[n].back].push_back(region.calls[n].save);
+    callsBefore[region.calls[n].back].push_back(n);
+  }
+  const Uses uses(code_, region.firstBlock, region.firstVariable);
+  std::vector<std::vector<uint32_t>> live(region.calls.size());
+  std::vector<uint32_t> seen(blocks, kNone), open;
+  for (uint32_t v = 0; v < uses.of().size(); ++v) {
+    const Uses::Variable& variable = uses.of()[v];
+    const auto find = [&](uint32_t b) {
+      if (b < region.firstBlock || std::exchange(seen[b], v) == v) return;
+      open.push_back(b);
+    };
+    std::ranges::for_each(variable.readIn, find);
+    while (!open.empty()) {
+      const uint32_t b = open.back();
+      open.pop_back();
+      for (const uint32_t call : callsBefore[b]) live[call].push_back(region.firstVariable + v);
+      for (const uint32_t from : before[b])
+        if (!variable.isWrittenIn(from)) find(from);
     }
   }
   return live;
