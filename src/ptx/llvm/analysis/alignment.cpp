@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
+#include "ptx/llvm/ir/settled_values.h"
 #include "ptx/text/op.h"
 
 namespace vg::ptx::gen {
@@ -19,14 +21,10 @@ class Analysis {
 
   // Starts from the best and takes back what does not hold, until nothing changes.
   std::vector<uint8_t> run() {
-    for (bool changed = true; changed;) {
-      changed = false;
-      for (ValueId id = 0; id < zeros_.size(); ++id) {
-        const uint8_t now = std::min(zeros_[id], of(program_.values[id]));
-        changed |= now != zeros_[id];
-        zeros_[id] = now;
-      }
-    }
+    settleValues(program_, [&](ValueId id) {
+      const uint8_t now = std::min(zeros_[id], of(program_.values[id]));
+      return std::exchange(zeros_[id], now) != now;
+    });
     return std::move(zeros_);
   }
 

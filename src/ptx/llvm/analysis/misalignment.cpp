@@ -5,9 +5,11 @@
 #include <map>
 #include <optional>
 #include <tuple>
+#include <utility>
 
 #include "ptx/llvm/analysis/alignment.h"
 #include "ptx/llvm/ir/ptx_facts.h"
+#include "ptx/llvm/ir/settled_values.h"
 #include "ptx/text/op.h"
 
 namespace vg::ptx::gen {
@@ -20,15 +22,11 @@ class Roots {
  public:
   Roots(const Program& program, const std::vector<uint8_t>& zeros, uint8_t bits)
       : program_(program), zeros_(zeros), bits_(bits), roots_(program.values.size(), kNone) {
-    for (bool changed = true; changed;) {
-      changed = false;
-      for (ValueId id = 0; id < roots_.size(); ++id) {
-        if (roots_[id] == id) continue;
-        const ValueId now = of(id);
-        changed |= now != roots_[id];
-        roots_[id] = now;
-      }
-    }
+    settleValues(program, [&](ValueId id) {
+      if (roots_[id] == id) return false;
+      const ValueId now = of(id);
+      return std::exchange(roots_[id], now) != now;
+    });
   }
 
   ValueId operator[](ValueId id) const { return roots_[id]; }

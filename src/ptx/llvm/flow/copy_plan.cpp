@@ -41,6 +41,7 @@ void CopyPlan::planAll() {
     duplicated_.push_back(component.weight <= kDuplicateLimit && partings(program_, component) <= kPartingsLimit &&
                           !atomicsPrevail(component) && !component.takesTurns);
   planLaneLoops();
+  planJoins();
   planCopies();
   planLeanly();
   planEmptying();
@@ -111,6 +112,7 @@ Version CopyPlan::maskedVersion(Version v, uint32_t component) const {
 
 void CopyPlan::planMasked(Version from, uint32_t component) {
   const Version v = maskedVersion(from, component);
+  if (!plannedMasked_.emplace(v, component).second) return;
   for (BlockId b : program_.components[component].blocks) {
     if (laneLoop(b) == kNone || program_.loops[laneLoop(b)].header == b) planCopy({v, true, b});
     if (!isMaskedOnly(b, v) && joinsInside(b)) planCopy({v, false, b});
@@ -118,14 +120,19 @@ void CopyPlan::planMasked(Version from, uint32_t component) {
 }
 
 // Whether the ways of a divergent branch meet in a block that itself belongs to a divergent region.
-bool CopyPlan::joinsInside(BlockId b) const {
-  if (program_.blocks[b].component == kNone) return false;
+bool CopyPlan::joinsInside(BlockId b) const { return program_.blocks[b].component != kNone && joins_[b]; }
+
+void CopyPlan::planJoins() {
+  joins_.assign(program_.blocks.size(), false);
   for (BlockId from = 0; from < program_.blocks.size(); ++from)
-    if (program_.blocks[from].divergent && program_.immediatePostDominator[from] == b) return true;
-  return false;
+    if (const BlockId meeting = program_.immediatePostDominator[from];
+        program_.blocks[from].divergent && meeting != kNone)
+      joins_[meeting] = true;
 }
 
 void CopyPlan::planCopies() {
+  planned_.clear();
+  plannedMasked_.clear();
   if (onlyPart_ || !options_.fullWarps || emission_.apart()) planGo(Part, 0);
   if (!onlyPart_) planGo(Full, 0);
   while (!planWork_.empty()) {
@@ -191,7 +198,6 @@ void CopyPlan::planLeanly() {
   laneLoops_.clear();
   const auto workWith = [&](bool onlyPart) {
     onlyPart_ = onlyPart;
-    planned_.clear();
     planCopies();
     return plannedWork();
   };
@@ -219,8 +225,7 @@ bool CopyPlan::needsLaneTest(BlockId b) const {
   const Block& block = program_.blocks[b];
   if (block.instructions.size() > kUntestedLimit) return true;
   if (block.terminator == Block::Switch) return true;
-  for (const Loop& loop : program_.loops)
-    if (loop.header == b) return true;
+  if (block.loop != kNone && program_.loops[block.loop].header == b) return true;
   for (uint32_t n : block.instructions) {
     const Instruction& i = program_.instructions[n];
     if (needsExactMask(*i.ast)) return true;

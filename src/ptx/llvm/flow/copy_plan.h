@@ -3,7 +3,9 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "ptx/llvm/emit/part.h"
@@ -48,6 +50,7 @@ class CopyPlan : public EmitterPart {
  private:
   void planEmptying();
   void planLaneLoops();
+  void planJoins();
   void planCopies();
   void planLeanly();
   bool atomicsPrevail(const Component& component) const;
@@ -61,7 +64,9 @@ class CopyPlan : public EmitterPart {
 
   std::map<CopyKey, bool> planned_;
   std::vector<CopyKey> planWork_;
-  std::vector<bool> duplicated_;  // components that have a convergent copy too
+  std::set<std::pair<Version, uint32_t>> plannedMasked_;  // components
+  std::vector<bool> joins_;                               // by block: joinsInside, if it is in a component
+  std::vector<bool> duplicated_;                          // components that have a convergent copy too
   std::vector<BlockId> emptying_;
   std::vector<LoopId> laneLoops_;  // by block; empty: there are none
   bool onlyPart_ = false;

@@ -184,9 +184,14 @@ class Sharer {
     for (Instruction* i : llvm::reverse(all))
       if (Value* const same = sameAs(*i)) last_[same] = std::max(last_.lookup(same), last_.lookup(i));
     for (auto& [slot, accesses] : slots) {
-      for (Access& access : accesses) access.until = std::max(access.at, last_.lookup(access.instruction));
-      for (size_t n = 0; n < accesses.size(); ++n)
-        if (llvm::isa<llvm::StoreInst>(accesses[n].instruction)) makeInSlot(accesses, n, madeAt);
+      noteNextWrites(accesses);
+      unsigned needed = 0;  // where somebody may need last what was there before
+      for (size_t n = 0; n < accesses.size(); ++n) {
+        Access& access = accesses[n];
+        access.until = std::max(access.at, last_.lookup(access.instruction));
+        if (llvm::isa<llvm::StoreInst>(access.instruction)) makeInSlot(accesses, n, needed, madeAt);
+        needed = std::max(needed, access.until);
+      }
       for (size_t n = 0; n < accesses.size(); ++n) {
         Instruction& i = *accesses[n].instruction;
         if (llvm::isa<llvm::LoadInst>(i) && !lasts_.contains(&i) && last_.lookup(&i) <= nextWrite(accesses, n))
@@ -197,18 +202,27 @@ class Sharer {
 
   struct Access {
     Instruction* instruction;
-    unsigned at;     // of a store of what is made in the slot: where it is made
-    unsigned until;  // where somebody may need last what was there
+    unsigned at;           // of a store of what is made in the slot: where it is made
+    unsigned until;        // where somebody may need last what was there
+    size_t nextWrite = 0;  // the store behind it among those of the slot
   };
 
+  static void noteNextWrites(std::vector<Access>& accesses) {
+    size_t next = accesses.size();
+    for (size_t n = accesses.size(); n-- > 0;) {
+      accesses[n].nextWrite = next;
+      if (llvm::isa<llvm::StoreInst>(accesses[n].instruction)) next = n;
+    }
+  }
+
   static unsigned nextWrite(const std::vector<Access>& accesses, size_t from) {
-    for (size_t n = from + 1; n < accesses.size(); ++n)
-      if (llvm::isa<llvm::StoreInst>(accesses[n].instruction)) return accesses[n].at;
-    return ~0u;
+    const size_t next = accesses[from].nextWrite;
+    return next < accesses.size() ? accesses[next].at : ~0u;
   }
 
   // What an operation makes can be made where it is stored if nobody needs what is there until then.
-  void makeInSlot(std::vector<Access>& accesses, size_t n, const llvm::DenseMap<const Value*, unsigned>& madeAt) {
+  void makeInSlot(std::vector<Access>& accesses, size_t n, unsigned needed,
+                  const llvm::DenseMap<const Value*, unsigned>& madeAt) {
     auto* const store = llvm::cast<llvm::StoreInst>(accesses[n].instruction);
     Value* made = store->getValueOperand();
     while (auto* const i = llvm::dyn_cast<Instruction>(made)) {
@@ -220,8 +234,7 @@ class Sharer {
     if (!maker || maker->getParent() != store->getParent() || lasts_.contains(maker) || at_.contains(maker)) return;
     if (!isOperation(*maker) || llvm::getSplatValue(maker)) return;
     const unsigned at = madeAt.lookup(maker);
-    for (size_t before = 0; before < n; ++before)
-      if (accesses[before].until > at) return;
+    if (needed > at) return;
     if (last_.lookup(maker) > nextWrite(accesses, n)) return;
     at_[maker] = store->getPointerOperand();
     accesses[n].at = at;

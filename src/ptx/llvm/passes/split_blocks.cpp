@@ -3,7 +3,8 @@
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Instructions.h>
 
-#include <iterator>
+#include <algorithm>
+#include <vector>
 
 namespace vg::ptx::gen {
 namespace {
@@ -14,14 +15,21 @@ void keepApart(llvm::BasicBlock& block) { static_cast<void>(llvm::BlockAddress::
 }  // namespace
 
 void splitBlocks(llvm::Function& function, size_t longest) {
-  for (auto block = function.begin(); block != function.end(); ++block) {
-    if (block->size() <= longest) continue;
-    auto at = std::next(block->begin(), static_cast<std::ptrdiff_t>(longest));
-    // Behind the entry an alloca would take its memory when it runs, and not be counted among what a warp needs.
-    for (auto i = at; i != block->end(); ++i)
-      if (llvm::isa<llvm::PHINode, llvm::AllocaInst>(*i)) at = std::next(i);
-    if (at == block->end() || at->isTerminator()) continue;
-    keepApart(*block->splitBasicBlock(at, "onward"));
+  std::vector<llvm::BasicBlock*> blocks;
+  for (llvm::BasicBlock& block : function) blocks.push_back(&block);
+  std::vector<llvm::Instruction*> all;
+  for (llvm::BasicBlock* const block : blocks) {
+    all.clear();
+    size_t first = longest;
+    for (llvm::Instruction& i : *block) {
+      all.push_back(&i);
+      // Behind the entry an alloca would take its memory when it runs, and not be counted among what a warp needs.
+      if (llvm::isa<llvm::PHINode, llvm::AllocaInst>(i)) first = std::max(first, all.size());
+    }
+    // The last first: a split moves all that is behind it.
+    if (first + 1 >= all.size()) continue;
+    const size_t splits = (all.size() - first - 2) / longest + 1;
+    for (size_t n = splits; n-- > 0;) keepApart(*block->splitBasicBlock(all[first + n * longest], "onward"));
   }
 }
 
