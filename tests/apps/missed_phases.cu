@@ -124,7 +124,8 @@ int arrivedOnHost(const int* in, int, int t) {
 }
 
 // The lanes of each warp wait for one of two objects, in loops of their own, both of which the first warp lets go on
-// when all have been told to wait once.
+// when all have been told to wait once. An H200 misses some of these phases (2026-11-28, both drivers), because lanes
+// of a warp that are in two loops take turns; it passes all else here.
 __device__ int sumOf(const volatile int* values, unsigned object, int* told) {
   int sum = 0;
   if (!isOver(object, 0)) atomicAdd(told, 1);
