@@ -54,6 +54,30 @@ TEST_F(KernelTest, ParametersMayComeInOneBuffer) {
   EXPECT_EQ(cuLaunchKernel(fill, 1, 1, 1, 32, 1, 1, 0, nullptr, nullptr, unknown), CUDA_ERROR_INVALID_VALUE);
 }
 
+// Far more launches than a call waits for, of a stream that cannot go on before the last of them is queued, and of one
+// that goes on meanwhile.
+TEST_F(KernelTest, LaunchesFarAheadOfTheirStreamRun) {
+  constexpr unsigned kLaunches = 5000;
+  const CUfunction count =
+      function(module(entry("kernel", {".u64"}, "ld.param.u64 %rd1, [p0];\natom.global.add.u32 %r1, [%rd1], 1;\n")));
+  CUdeviceptr out = allocate(8);
+  const CUdeviceptr gate = out + 4;
+  void* values[] = {&out};
+  CUstream stream;
+  ASSERT_EQ(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+  for (const bool stands : {true, false}) {
+    ASSERT_EQ(cuMemsetD32(out, 0, 2), CUDA_SUCCESS);
+    ASSERT_EQ(cuStreamWaitValue32(stream, gate, stands, CU_STREAM_WAIT_VALUE_EQ), CUDA_SUCCESS);
+    for (unsigned n = 0; n < kLaunches; ++n)
+      ASSERT_EQ(cuLaunchKernel(count, 2, 1, 1, 64, 1, 1, 0, stream, values, nullptr), CUDA_SUCCESS);
+    EXPECT_TRUE(!stands || read(out, 1)[0] == 0);
+    ASSERT_EQ(cuMemsetD32(gate, 1, 1), CUDA_SUCCESS);
+    ASSERT_EQ(cuStreamSynchronize(stream), CUDA_SUCCESS);
+    EXPECT_EQ(read(out, 1)[0], kLaunches * 128);
+  }
+  EXPECT_EQ(cuStreamDestroy(stream), CUDA_SUCCESS);
+}
+
 TEST_F(KernelTest, BadLaunchesAreRefused) {
   const CUfunction fill = function(fillWithIndex());
   CUdeviceptr out = allocate(4096);

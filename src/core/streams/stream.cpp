@@ -391,7 +391,10 @@ CUresult Stream::launch(backend::LaunchRecord* record) {
       }
     }
     result = enqueue(&command, 1, &value);
-    if (result == CUDA_SUCCESS) givenToDevice({timeline_, value});
+    if (result == CUDA_SUCCESS) {
+      givenToDevice({timeline_, value});
+      if (inlineAllowed_) progress_.ahead.keepShort(*timeline_, value);  // a GPU holds such calls itself
+    }
   }
   if (result != CUDA_SUCCESS && record->release) record->release(record);
   return finish(*context_, result, {timeline_, value}, completion);
@@ -412,7 +415,7 @@ bool Stream::tryInline(void (*function)(void*), void* data) {
 CUresult Stream::waitFor(Point point) {
   VG_CHECK(admit());
   if (!point.timeline || point.timeline == timeline_) return CUDA_SUCCESS;  // a stream is in order with itself
-  followed_.add(point);
+  progress_.followed.add(point);
   if (check::order::on()) check::order::waits(checked::lineOf(*this), point.timeline, point.value);
   if (point.done()) return CUDA_SUCCESS;
   const backend::Command wait = backend::Wait{point};
@@ -420,7 +423,7 @@ CUresult Stream::waitFor(Point point) {
   return enqueue(&wait, 1, &value);
 }
 
-bool Stream::follows(Point point) const { return followed_.has(point); }
+bool Stream::follows(Point point) const { return progress_.followed.has(point); }
 
 void Stream::setPriority(int priority) {
   priority_.store(priority, std::memory_order_relaxed);

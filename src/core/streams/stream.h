@@ -25,6 +25,7 @@
 #include "check/races/order.h"
 #include "core/streams/capture_sink.h"
 #include "core/streams/followed_points.h"
+#include "core/streams/head_start.h"
 #include "core/streams/priorities.h"
 #include "core/streams/stream_attributes.h"
 #include "core/streams/stream_owner.h"
@@ -214,7 +215,10 @@ class Stream {
   Mutex order_;  // one thread at a time gives the queue work; guards lastQueued_ and lastLegacy_
   uint64_t lastQueued_ VG_GUARDED_BY(order_) = 0;  // the last value given to the queue
   uint64_t lastLegacy_ VG_GUARDED_BY(order_) = 0;  // the legacy stream's value that the queue waits for already
-  FollowedPoints followed_;
+  struct {
+    FollowedPoints followed;
+    HeadStart ahead;
+  } progress_;
   struct {
     Stream* next = nullptr;  // in StreamSet, guarded by its mutex
     Stream* previous = nullptr;
