@@ -14,7 +14,7 @@ class HeadStart {
  public:
   // A launch was queued that advances the stream's timeline to `last`.
   void keepShort(Timeline& timeline, uint64_t last) {
-    if (last - timeline.value() > kMost) [[unlikely]]
+    if (timeline.value() + kMost < last) [[unlikely]]  // it may be beyond `last` already
       waitFor(timeline, last);
   }
 
