@@ -233,6 +233,17 @@ TEST_F(FaultTest, ACallOfWhatIsNoFunctionIsAnIllegalInstruction) {
   expectSticky(CUDA_ERROR_ILLEGAL_INSTRUCTION, text, 1, 32, "PTX line [0-9]+", CUdeviceptr{8});
 }
 
+// As an H100 answers where they come from two branches (tests/apps/warp_barriers.cu).
+TEST_F(FaultTest, LanesOfAWarpThatNameTwoBarriersAreAnIllegalInstruction) {
+  for (const char* lanes : {"and.b32 %r2, %r1, 1;\n", "shr.u32 %r2, %r1, 4;\nand.b32 %r2, %r2, 1;\n"})
+    for (const char* barrier : {"barrier.sync %r2;\n", "bar.sync %r2;\n", "@%p1 barrier.sync %r2, 64;\n"})
+      expectSticky(CUDA_ERROR_ILLEGAL_INSTRUCTION,
+                   module(entry("kernel", {},
+                                std::string("mov.u32 %r1, %tid.x;\nsetp.lt.u32 %p1, %r1, 64;\n") + lanes +
+                                    "add.u32 %r2, %r2, 1;\n" + barrier)),
+                   1, 64, "PTX line [0-9]+");
+}
+
 // There are no multicast objects on emulated devices: nobody has an address for these.
 TEST_F(FaultTest, InstructionsOnMulticastMemoryAreIllegal) {
   for (const char* instruction :

@@ -28,6 +28,8 @@ class Barriers : public EmitterPart {
   void emitBarrier(const Instruction& i);
 
  private:
+  void emitNumberTest(const Instruction& i);
+
   Runner& runner_;
   Masks& masks_;
   Values& values_;
