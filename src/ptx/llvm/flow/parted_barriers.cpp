@@ -101,6 +101,18 @@ Mask PartedBarriers::coming() {
   return lanes;
 }
 
+// Lanes of a warp that name different barriers are an illegal instruction on a GPU, wherever they come from. `bits`:
+// those of a word that are the number.
+void PartedBarriers::emitNumberTest(const Instruction& i, const Mask& came, const Chunks& words, uint32_t bits) {
+  Value* const lanes = masks_.maskBits(came);
+  Value* const first = b_.extractLane(words, masks_.firstLane(lanes));
+  b_.ifTrue(b_.CreateNot(alike(came, words, first, bits)), [&] {
+    runner_.runtimeCall(offsetof(RuntimeCalls, trap), b_.getVoidTy(),
+                        {runner_.block, runner_.warp, lanes,
+                         b_.getInt32(static_cast<uint32_t>(TrapReason::IllegalInstruction)), b_.getInt32(i.ast->line)});
+  });
+}
+
 // The warp comes to the barrier that its lanes name. Those that name different ones are an error; those that do
 // different things at one wait for each other for ever, as on a GPU.
 void PartedBarriers::emitBarrier(const Instruction& i, const Mask& came) {
@@ -111,11 +123,7 @@ void PartedBarriers::emitBarrier(const Instruction& i, const Mask& came) {
   Value* const first = b_.extractLane(said, lane);
   Value* const count = b_.extractLane(wanted, lane);
   Value* const number = b_.CreateAnd(first, b_.getInt32(kNumber));
-  b_.ifTrue(b_.CreateNot(alike(came, said, first, kNumber)), [&] {
-    runner_.runtimeCall(offsetof(RuntimeCalls, trap), b_.getVoidTy(),
-                        {runner_.block, runner_.warp, lanes,
-                         b_.getInt32(static_cast<uint32_t>(TrapReason::IllegalInstruction)), b_.getInt32(i.ast->line)});
-  });
+  emitNumberTest(i, came, said, kNumber);
   Value* const agree = b_.CreateAnd(alike(came, said, first, ~kPredicate), alike(came, wanted, count, ~0u));
   b_.ifTrue(b_.CreateNot(agree), [&] {
     runner_.runtimeCall(offsetof(RuntimeCalls, barrier), b_.getVoidTy(),

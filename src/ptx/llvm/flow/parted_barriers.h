@@ -18,6 +18,8 @@ class PartedBarriers : public EmitterPart {
   void emitComing(const Instruction& i);
   void emitWait(const Instruction& i);
   void emitResult(const Instruction& i);
+  // Of barriers whose lanes are together, too. Requires: a lane of `came`.
+  void emitNumberTest(const Instruction& i, const Mask& came, const Chunks& words, uint32_t bits);
 
  private:
   llvm::AllocaInst* words();

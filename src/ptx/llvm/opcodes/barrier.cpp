@@ -5,22 +5,6 @@
 
 namespace vg::ptx::gen {
 
-// Lanes of a warp that name different barriers are an illegal instruction on a GPU, wherever they come from.
-void Barriers::emitNumberTest(const Instruction& i) {
-  if (i.sources.empty() || program_.values[i.sources[0]].shape.uniform()) return;
-  const Chunks numbers = values_.integersOf(i.sources[0], 32);
-  Mask others{false, masks_.chunksOf(predicates_.guardedMask(i))};
-  Value* const lanes = masks_.maskBits(predicates_.guardedMask(i));
-  Value* const first = b_.extractLane(numbers, masks_.firstLane(lanes));
-  for (uint32_t c = 0; c < k_; ++c)
-    others.chunks[c] = b_.CreateAnd(others.chunks[c], b_.CreateICmpNE(numbers[c], b_.splatLike(numbers[c], first)));
-  b_.ifTrue(masks_.anyLane(others), [&] {
-    runner_.runtimeCall(offsetof(RuntimeCalls, trap), b_.getVoidTy(),
-                        {runner_.block, runner_.warp, lanes,
-                         b_.getInt32(static_cast<uint32_t>(TrapReason::IllegalInstruction)), b_.getInt32(i.ast->line)});
-  });
-}
-
 void Barriers::emitBarrier(const Instruction& i) {
   const ptx::Instruction& ast = *i.ast;
   if (comesToBarrier(ast)) return parted_.emitComing(i);
@@ -35,7 +19,10 @@ void Barriers::emitBarrier(const Instruction& i) {
                           b_.getVoidTy(), {runner_.block, runner_.warp});
       return;
     }
-    if (i.guard == kNone || !ast.has(Mod::Red)) emitNumberTest(i);  // where lanes are known to come
+    const bool lanesCome = i.guard == kNone || !ast.has(Mod::Red);
+    if (lanesCome && !i.sources.empty() && !program_.values[i.sources[0]].shape.uniform())
+      parted_.emitNumberTest(i, {false, masks_.chunksOf(predicates_.guardedMask(i))},
+                             values_.integersOf(i.sources[0], 32), ~0u);
     if (suspensions_.used()) return suspensions_.emitSuspend(i);
     if (isPause(i)) {
       runner_.runtimeCall(offsetof(RuntimeCalls, pause), b_.getVoidTy(), {runner_.block, runner_.warp});

@@ -28,8 +28,6 @@ class Barriers : public EmitterPart {
   void emitBarrier(const Instruction& i);
 
  private:
-  void emitNumberTest(const Instruction& i);
-
   Runner& runner_;
   Masks& masks_;
   Values& values_;
