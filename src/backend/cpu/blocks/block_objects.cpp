@@ -21,28 +21,36 @@ void BlockObjects::changed(const std::byte* object) {
   owner.onlookers_.changed(object, othersOf(owner) & ~waiting);
 }
 
+// Others run, and tell where they are; then the state tells again where this warp is.
+template <class Run>
+void BlockObjects::keepingPlace(Run run) {
+  const auto place = std::tuple(state_.warp, state_.lane, state_.line);
+  run();
+  std::tie(state_.warp, state_.lane, state_.line) = place;
+}
+
 bool BlockObjects::letOthersLook(const std::byte* object) {
   BlockObjects& owner = ownerOf(object);
   const uint32_t owed = owner.onlookers_.owed(object) & othersOf(owner);
   if (!owed) return false;
-  const auto place = std::tuple(state_.warp, state_.lane, state_.line);
-  stopped();  // it may be another object that this warp is to look at first
-  if (&owner == this) {
-    turns_.yielded &= ~owed;
-    block_.pause();
-  } else {
-    block_.yield();
-  }
-  std::tie(state_.warp, state_.lane, state_.line) = place;
+  keepingPlace([&] {
+    stopped();  // it may be another object that this warp is to look at first
+    if (&owner == this) {
+      turns_.yielded &= ~owed;
+      block_.pause();
+    } else {
+      block_.yield();
+    }
+  });
   return true;
 }
 
 void BlockObjects::awaitSetUp(const std::byte* object) {
   BlockObjects& owner = ownerOf(object);
   if (&owner == this || owner.onlookers_.knows(object)) return;
-  const auto place = std::tuple(state_.warp, state_.lane, state_.line);
-  for (int turn = 0; turn < kSetUpTurns && othersOf(owner) && !owner.onlookers_.knows(object); ++turn) block_.yield();
-  std::tie(state_.warp, state_.lane, state_.line) = place;
+  keepingPlace([&] {
+    for (int turn = 0; turn < kSetUpTurns && othersOf(owner) && !owner.onlookers_.knows(object); ++turn) block_.yield();
+  });
   owner.onlookers_.know(object);
 }
 

@@ -41,6 +41,8 @@ class BlockObjects final : public ptx::ObjectWatch {
   // How often others run before a block counts as one that does not set an object up by mbarrier.init.
   static constexpr int kSetUpTurns = 64;
 
+  template <class Run>
+  void keepingPlace(Run run);
   // Those of the block of the cluster in whose shared memory an object lies.
   BlockObjects& ownerOf(const std::byte* object);
   // Warps but the one that asks, which could run.
